@@ -179,8 +179,8 @@ static void reply_one(struct api_call *c)
     if (store_get(c->s->store, &k, &doc, NULL, NULL) < 0 ||
         kj_parse(doc.data, doc.len, 0, &obj, NULL) < 0 ||
         !write_one(c, kj_root(obj), false, &text)) {
-        kerr_api(&err, -ENOENT, KR_NOT_FOUND, "%s." GROUP " \"%s%s%s\" not found",
-                 is_pod ? "podmetrics" : "nodemetrics", c->ns, is_pod ? "/" : "", c->name);
+        api_err(c, &err, -ENOENT, KR_NOT_FOUND, "%s." GROUP " \"%s%s%s\" not found",
+                is_pod ? "podmetrics" : "nodemetrics", c->ns, is_pod ? "/" : "", c->name);
         api_fail(c, &err);
         return;
     }

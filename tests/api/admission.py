@@ -561,3 +561,62 @@ def scheduling_of_the_runtime_class_is_added(t):
     t.status(t.post(t.pods(), pod('b', {'runtimeClassName': name, 'nodeSelector': {'kind': 'small'}})), 403, 'Forbidden',
              'pods "b" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[kind] = big; '
              'pod.spec.nodeSelector[kind] = small')
+
+
+# ---- the longest names ----
+
+LONG = '.'.join(['n' * 63] * 4)[:253]
+
+
+def refused(t, path, body, why, group=None):
+    kind = path.rsplit('/', 1)[1]
+    name = body['metadata']['name']
+    t.status(t.post(path, body), 403, 'Forbidden', f'{kind}{"." if group else ""}{group or ""} "{name}" is forbidden: {why}',
+             details={'name': name, 'kind': kind, 'group': group})
+
+
+@check
+def a_priority_class_that_is_missing_is_told_whole(t):
+    for name in (LONG[:100], LONG):
+        refused(t, t.pods(), pod(name, {'priorityClassName': LONG}), f'no PriorityClass with name {LONG} was found')
+
+
+@check
+def another_priority_is_told_whole(t):
+    name = priority_class(t, 1000)
+    refused(t, t.pods(), pod(LONG, {'priorityClassName': name, 'priority': 5}), 'the integer value of priority (5) must not be '
+            'provided in pod spec; priority admission controller computed 1000 from the given PriorityClass name')
+    policy = 'Never' + LONG
+    refused(t, t.pods(), pod(LONG, {'priorityClassName': name, 'preemptionPolicy': policy}),
+            f'the string value of PreemptionPolicy ({policy}) must not be provided in pod spec; priority admission controller '
+            'computed PreemptLowerPriority from the given PriorityClass name')
+
+
+@check
+def a_runtime_class_that_is_missing_is_told_whole(t):
+    refused(t, t.pods(), pod(LONG, {'runtimeClassName': LONG}), f'pod rejected: RuntimeClass "{LONG}" not found')
+
+
+@check
+def bounds_of_a_namespace_tell_a_long_name_whole(t):
+    limit_range(t, {'type': 'Container', 'min': {'cpu': '100m'}})
+    refused(t, t.pods(), asking(LONG, requests={'cpu': '50m'}, limits={'cpu': '1'}),
+            'minimum cpu usage per Container is 100m, but request is 50m')
+
+
+@check
+def a_namespace_that_is_missing_is_told_whole(t):
+    t.status(t.post(f'/api/v1/namespaces/{LONG}/configmaps', config_map(LONG)), 404, 'NotFound', f'namespaces "{LONG}" not found',
+             details={'name': LONG, 'kind': 'namespaces'})
+
+
+@check
+def a_terminating_namespace_tells_a_long_name_whole(t):
+    ns = t.name('api')
+    t.make('/api/v1/namespaces', {'metadata': {'name': ns}})
+    t.make(f'/api/v1/namespaces/{ns}/configmaps', config_map('stays', finalizers=['example.com/stays']))
+    t.code(t.delete(f'/api/v1/namespaces/{ns}'), 200)
+    a = t.post(f'/api/v1/namespaces/{ns}/configmaps', config_map(LONG))
+    t.status(a, 403, 'Forbidden', f'configmaps "{LONG}" is forbidden: unable to create new content in namespace {ns} because it is '
+             'being terminated', details={'name': LONG, 'kind': 'configmaps'}, causes=[('NamespaceTerminating', 'metadata.namespace')])
+    t.code(t.patch(f'/api/v1/namespaces/{ns}/configmaps/stays', {'metadata': {'finalizers': None}}), 200)

@@ -59,6 +59,19 @@ def delete_with_a_wrong_uid_is_a_conflict(t):
 
 
 @check
+def delete_with_wrong_preconditions_tells_a_long_name_whole(t):
+    name, wrong = '.'.join(['n' * 63] * 4)[:253], '11111111-1111-4111-8111-111111111111'
+    made = t.make(t.maps(), config_map(name))['metadata']
+    for precondition, why in (
+            ({'uid': wrong}, f'the UID in the precondition ({wrong}) does not match the UID in record ({made["uid"]}). '
+             'The object might have been deleted and then recreated'),
+            ({'resourceVersion': '1'}, 'the ResourceVersion in the precondition (1) does not match the ResourceVersion in record '
+             f'({made["resourceVersion"]}). The object might have been modified')):
+        t.status(t.delete(f'{t.maps()}/{name}', {'preconditions': precondition}), 409, 'Conflict',
+                 f'Operation cannot be fulfilled on ConfigMap "{name}": {why}', details={'name': name, 'kind': 'ConfigMap'})
+
+
+@check
 def delete_with_the_right_uid_works(t):
     p = made(t)
     t.code(t.delete(p, {'preconditions': {'uid': t.read(p)['metadata']['uid']}}), 200)

@@ -556,3 +556,47 @@ def method_that_no_resource_knows_is_not_allowed(t):
 def head_answers_without_a_body(t):
     a = t.call('HEAD', '/api/v1/namespaces/default')
     t.eq((a.code, a.data), (405, b''), 'answer')
+
+
+# ---- the longest name ----
+
+LONG = '.'.join(['n' * 63] * 4)[:253]
+
+
+@check
+def a_long_name_that_is_not_found_is_told_whole(t):
+    t.status(t.get(f'{t.maps()}/{LONG}'), 404, 'NotFound', f'configmaps "{LONG}" not found',
+             details={'name': LONG, 'kind': 'configmaps', 'group': None})
+    path = t.at('deployments', 'apps')
+    for a in (t.put(f'{path}/{LONG}', deployment(LONG)), t.delete(f'{path}/{LONG}'), t.patch(f'{path}/{LONG}', {})):
+        t.status(a, 404, 'NotFound', f'deployments.apps "{LONG}" not found', details={'name': LONG, 'kind': 'deployments', 'group': 'apps'})
+
+
+@check
+def a_long_name_that_is_taken_is_told_whole(t):
+    t.make(t.maps(), config_map(LONG))
+    for query in ({}, {'dryRun': 'All'}):
+        t.status(t.post(t.maps(), config_map(LONG), **query), 409, 'AlreadyExists', f'configmaps "{LONG}" already exists',
+                 details={'name': LONG, 'kind': 'configmaps'})
+
+
+@check
+def a_stale_update_tells_a_long_name_whole(t):
+    old = t.make(t.maps(), config_map(LONG))
+    t.code(t.patch(f'{t.maps()}/{LONG}', {'data': {'k': 'w'}}), 200)
+    t.status(t.put(f'{t.maps()}/{LONG}', old), 409, 'Conflict',
+             f'Operation cannot be fulfilled on configmaps "{LONG}": the object has been modified; please apply your changes to the '
+             'latest version and try again', details={'name': LONG, 'kind': 'configmaps'})
+    uid, other = old['metadata']['uid'], '11111111-1111-4111-8111-111111111111'
+    del old['metadata']['resourceVersion']
+    old['metadata']['uid'] = other
+    t.status(t.put(f'{t.maps()}/{LONG}', old), 409, 'Conflict', details={'name': LONG, 'kind': 'configmaps'},
+             part=f'Precondition failed: UID in precondition: {other}, UID in object meta: {uid}')
+
+
+@check
+def an_update_of_another_long_name_tells_both(t):
+    t.make(t.maps(), config_map(LONG))
+    other = 'm' + LONG[1:]
+    t.status(t.put(f'{t.maps()}/{LONG}', config_map(other)), 400, 'BadRequest',
+             f'the name of the object ({other}) does not match the name on the URL ({LONG})')

@@ -8,6 +8,18 @@ void apiserver_add_admission(struct apiserver *s, const struct admission_step *s
     vec_push(&s->steps, ((struct admission_entry){ step, self }));
 }
 
+int admission_forbid(const struct admission_req *r, struct kerr *err, const char *fmt, ...)
+{
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    va_list ap;
+
+    va_start(ap, fmt);
+    strbuf_vappendf(&why, fmt, ap);
+    va_end(ap);
+    return api_err(r->call, err, -EPERM, KR_FORBIDDEN, "%s \"%s\" is forbidden: %s",
+                   resource_group_resource(r->res, r->call->arena), r->name, strbuf_str(&why));
+}
+
 int admission_refuse(const struct admission_req *r, const char *webhook, int code,
                      const char *reason, const char *message)
 {

@@ -32,6 +32,9 @@ struct admission_step {
     int (*validate)(void *self, const struct admission_req *r, const struct kj_val *obj,
                     struct kerr *err);
 };
+/* pods "x" is forbidden: ... - a text of any length. Returns what the step returns. */
+int admission_forbid(const struct admission_req *r, struct kerr *err, const char *fmt, ...)
+    PRINTF(3, 4);
 /* A refusal as kube-apiserver words that of a webhook, with a text of any length. code below 400:
  * 400. reason may be "". Returns what the step returns. */
 int admission_refuse(const struct admission_req *r, const char *webhook, int code,

@@ -137,7 +137,7 @@ static int namespace_matches(struct apiserver *s, const struct kj_val *selector,
         return labels_match(selector, obj);
     if (store_get_latest(s->store, &k, &doc, NULL, NULL) < 0 ||
         kj_parse(doc.data, doc.len, 0, &ns, NULL) < 0)
-        return kerr_api(err, -ENOENT, KR_NOT_FOUND, "namespaces \"%.80s\" not found", k.name);
+        return api_err(r->call, err, -ENOENT, KR_NOT_FOUND, "namespaces \"%s\" not found", k.name);
     return labels_match(selector, kj_root(ns));
 }
 

@@ -218,7 +218,8 @@ static int wants(struct admithook_run *x, const struct admithook *h, const struc
     if (e < 0)
         x->refusal = (struct api_refusal){ .code = kreason_http(err.reason),
                                            .reason = kreason_name(err.reason),
-                                           .message = arena_strdup(x->arena, err.text) };
+                                           .message = arena_strdup(
+                                               x->arena, api_err_text(x->req.call, &err)) };
     if (e > 0)
         e = conditions_hold(x, h, *ret_as);
     if (e > 0)
@@ -295,7 +296,8 @@ static bool begin_round(struct admithook_run *x)
     if (e < 0) {
         x->refusal = (struct api_refusal){ .code = kreason_http(err.reason),
                                            .reason = kreason_name(err.reason),
-                                           .message = arena_strdup(x->arena, err.text) };
+                                           .message = arena_strdup(
+                                               x->arena, api_err_text(x->req.call, &err)) };
         return false;
     }
     if (e > 0)

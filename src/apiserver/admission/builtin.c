@@ -49,12 +49,11 @@ static int namespace_mutate(void *self, const struct admission_req *r, struct kj
     if (!r->res->namespaced || !streq(r->operation, "CREATE") || !namespaces)
         return 0;
     if (store_get_latest(s->store, &k, &doc, NULL, NULL) < 0)
-        return api_err_not_found(err, namespaces, r->ns);
+        return api_err_not_found(r->call, err, namespaces, r->ns);
     if (is_terminating(doc.data, doc.len))
-        return kerr_api(err, -EPERM, KR_FORBIDDEN,
-                        "%s%s%s \"%.60s\" is forbidden: unable to create new content in namespace "
-                        "%.63s because it is being terminated",
-                        r->res->plural, *r->res->group ? "." : "", r->res->group, r->name, r->ns);
+        return admission_forbid(
+            r, err, "unable to create new content in namespace %s because it is being terminated",
+            r->ns);
     return 0;
 }
 
@@ -65,9 +64,7 @@ static int namespace_validate(void *self, const struct admission_req *r, const s
     if (is_core(r, "namespaces") && streq(r->operation, "DELETE") &&
         (streq(r->name, "default") || streq(r->name, "kube-system") ||
          streq(r->name, "kube-public")))
-        return kerr_api(err, -EPERM, KR_FORBIDDEN,
-                        "namespaces \"%s\" is forbidden: this namespace may not be deleted",
-                        r->name);
+        return admission_forbid(r, err, "this namespace may not be deleted");
     return 0;
 }
 
@@ -137,9 +134,7 @@ static int resolve(struct builtin *b, const struct admission_req *r, const char 
 
     if (store_get_latest(b->s->store, &k, &doc, NULL, NULL) < 0 ||
         kj_parse(doc.data, doc.len, 0, &parsed, NULL) < 0)
-        return kerr_api(err, -EPERM, KR_FORBIDDEN,
-                        "pods \"%.80s\" is forbidden: no PriorityClass with name %.80s was found",
-                        r->name, class);
+        return admission_forbid(r, err, "no PriorityClass with name %s was found", class);
     *value = kj_i64_or(kj_get(kj_root(parsed), "value"), 0);
     *policy =
         xstrdup(kj_str_or(kj_get(kj_root(parsed), "preemptionPolicy"), "PreemptLowerPriority"));
@@ -183,20 +178,19 @@ static int priority_mutate(void *self, const struct admission_req *r, struct kj_
         return err->code;
     }
     if (kj_mi64_get(kj_mget(spec, "priority"), &given) == 0 && given != value)
-        return kerr_api(
-            err, -EPERM, KR_FORBIDDEN,
-            "pods \"%.60s\" is forbidden: the integer value of priority (%lld) must not "
-            "be provided in pod spec; priority admission controller computed %lld from "
-            "the given PriorityClass name",
-            r->name, (long long)given, (long long)value);
+        return admission_forbid(
+            r, err,
+            "the integer value of priority (%lld) must not be provided in pod spec; priority "
+            "admission controller computed %lld from the given PriorityClass name",
+            (long long)given, (long long)value);
     kj_mset(d, spec, "priority", kj_mi64(d, value));
     const char *own = kj_mstr_get(kj_mget(spec, "preemptionPolicy"));
     if (!str_empty(own) && !streq(own, policy))
-        return kerr_api(err, -EPERM, KR_FORBIDDEN,
-                        "pods \"%.60s\" is forbidden: the string value of PreemptionPolicy (%.30s) "
-                        "must not be provided in pod spec; priority admission controller computed "
-                        "%s from the given PriorityClass name",
-                        r->name, own, policy);
+        return admission_forbid(
+            r, err,
+            "the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority "
+            "admission controller computed %s from the given PriorityClass name",
+            own, policy);
     kj_mset(d, spec, "preemptionPolicy", kj_mstr(d, policy));
     return 0;
 }
@@ -213,11 +207,9 @@ static int priority_validate(void *self, const struct admission_req *r, const st
     refresh_default(b);
     if (!b->default_name || streq(b->default_name, r->name))
         return 0;
-    return kerr_api(
-        err, -EPERM, KR_FORBIDDEN,
-        "priorityclasses.scheduling.k8s.io \"%.60s\" is forbidden: PriorityClass %.60s is "
-        "already marked as default. Only one default can exist",
-        r->name, b->default_name);
+    return admission_forbid(
+        r, err, "PriorityClass %s is already marked as default. Only one default can exist",
+        b->default_name);
 }
 
 /* ---- DefaultTolerationSeconds -------------------------------------------------------------------

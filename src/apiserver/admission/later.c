@@ -195,5 +195,5 @@ int later_wait(struct api_call *c, size_t step, bool mutating, const struct admi
         return -EINPROGRESS;
     c->laters = l->next;
     later_drop(l);
-    return api_err_conflict(err, r->res, r->name);
+    return api_err_conflict(c, err, r->res, r->name);
 }

@@ -343,8 +343,8 @@ static int limitrange_validate(void *self, const struct admission_req *r, const 
     w.a = arena_new();
     walk_ranges(self, r->ns, &w);
     if (w.nwrong)
-        e = kerr_api(err, -EPERM, KR_FORBIDDEN, "%s \"%.80s\" is forbidden: %s%s%s", r->res->plural,
-                     r->name, w.nwrong > 1 ? "[" : "", w.wrong.data, w.nwrong > 1 ? "]" : "");
+        e = admission_forbid(r, err, "%s%s%s", w.nwrong > 1 ? "[" : "", w.wrong.data,
+                             w.nwrong > 1 ? "]" : "");
     strbuf_fini(&w.wrong);
     arena_free(w.a);
     return e;

@@ -117,7 +117,8 @@ static int find_namespace(struct judging *x, struct kerr *err)
         return 0;
     if (store_get_latest(x->s->store, &k, &doc, NULL, NULL) < 0 ||
         kj_parse(doc.data, doc.len, KJ_RAW_NUMBERS, &x->ns, NULL) < 0)
-        return kerr_api(err, -ENOENT, KR_NOT_FOUND, "namespaces \"%.80s\" not found", k.name);
+        return api_err(x->r->call, err, -ENOENT, KR_NOT_FOUND, "namespaces \"%s\" not found",
+                       k.name);
     return 0;
 }
 

@@ -249,29 +249,6 @@ void quotas_account(struct quotas *q, const struct store_key *k, const struct st
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
-static int forbid(const struct admission_req *r, const char *why)
-{
-    struct arena *a = r->call->arena;
-    CLEANUP(strbuf_fini) struct strbuf details = STRBUF_INIT;
-    struct api_refusal *x = arena_new0(a, struct api_refusal);
-    struct kjw w = kjw_to(&details);
-
-    kjw_obj(&w, NULL);
-    kjw_str(&w, "name", r->name);
-    if (*r->res->group)
-        kjw_str(&w, "group", r->res->group);
-    kjw_str(&w, "kind", r->res->plural);
-    kjw_end(&w);
-    *x = (struct api_refusal){ .code = 403,
-                               .reason = "Forbidden",
-                               .message =
-                                   arena_printf(a, "%s \"%s\" is forbidden: %s",
-                                                resource_group_resource(r->res, a), r->name, why),
-                               .details = arena_strdup(a, details.data) };
-    r->call->refusal = x;
-    return -EPERM;
-}
-
 struct excess {
     struct strbuf requested, used, limited;
 };
@@ -302,7 +279,7 @@ static bool limits_kind(const struct one_quota *o, const char *res, struct arena
 }
 
 static int check_quota(struct quotas *q, const struct one_quota *o, const struct admission_req *r,
-                       const struct kj_val *obj, struct arena *a)
+                       const struct kj_val *obj, struct arena *a, struct kerr *err)
 {
     CLEANUP(excess_fini) struct excess x = { STRBUF_INIT, STRBUF_INIT, STRBUF_INIT };
     const char *res = r->res->store_res, *why;
@@ -314,7 +291,7 @@ static int check_quota(struct quotas *q, const struct one_quota *o, const struct
         return 0;
     why = streq(res, "pods") ? quota_missing(hard, obj, a) : NULL;
     if (why)
-        return forbid(r, arena_printf(a, "failed quota: %s: %s", o->name, why));
+        return admission_forbid(r, err, "failed quota: %s: %s", o->name, why);
     quota_usage_of(&is, res, obj, now);
     usage_in(o, res, r->old, now, &was);
     read_used(o, &used);
@@ -331,8 +308,8 @@ static int check_quota(struct quotas *q, const struct one_quota *o, const struct
     }
     if (!x.requested.len)
         return 0;
-    return forbid(r, arena_printf(a, "exceeded quota: %s, requested: %s, used: %s, limited: %s",
-                                  o->name, x.requested.data, x.used.data, x.limited.data));
+    return admission_forbid(r, err, "exceeded quota: %s, requested: %s, used: %s, limited: %s",
+                            o->name, x.requested.data, x.used.data, x.limited.data);
 }
 
 /* Objects count when they are made; Services and claims also when they change, pods when they are
@@ -359,13 +336,12 @@ static int quota_validate(void *self, const struct admission_req *r, const struc
     struct quotas *q = self;
     struct store_key k = { r->res->store_res, r->ns, r->name };
 
-    (void)err;
     if (!obj || !is_counted(r, obj) || !quotas_concern(q, &k))
         return 0;
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(list_fini) struct quota_list list = quotas_of(q, r->ns, a);
     vec_foreach(&list, i) {
-        int e = check_quota(q, &list.items[i], r, obj, a);
+        int e = check_quota(q, &list.items[i], r, obj, a, err);
         if (e < 0)
             return e;
     }

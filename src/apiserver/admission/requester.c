@@ -74,10 +74,8 @@ static bool may_for_signer(const struct admission_req *r, const char *verb, cons
 static int forbid(const struct admission_req *r, struct kerr *err, const char *what,
                   const char *signer)
 {
-    return kerr_api(err, -EPERM, KR_FORBIDDEN,
-                    "certificatesigningrequests.certificates.k8s.io \"%.80s\" is forbidden: "
-                    "user not permitted to %s requests with signerName \"%.200s\"",
-                    r->name, what, signer);
+    return admission_forbid(r, err, "user not permitted to %s requests with signerName \"%s\"",
+                            what, signer);
 }
 
 /* Nobody becomes an administrator by a certificate. */
@@ -91,11 +89,9 @@ static int check_subject(const struct admission_req *r, const struct kj_val *spe
     (void)b64_decode(request, strlen(request), &pem);
     if (!certreq_has_organization(strbuf_str(&pem), pem.len, "system:masters"))
         return 0;
-    return kerr_api(err, -EPERM, KR_FORBIDDEN,
-                    "certificatesigningrequests.certificates.k8s.io \"%.80s\" is forbidden: use of "
-                    "kubernetes.io/kube-apiserver-client signer with system:masters group is not "
-                    "allowed",
-                    r->name);
+    return admission_forbid(r, err,
+                            "use of kubernetes.io/kube-apiserver-client signer with system:masters "
+                            "group is not allowed");
 }
 
 static int requester_validate(void *self, const struct admission_req *r, const struct kj_val *obj,

@@ -11,11 +11,6 @@ static bool concerns(const struct admission_req *r)
            !*r->subresource;
 }
 
-static int forbid(const struct admission_req *r, struct kerr *err, const char *why)
-{
-    return kerr_api(err, -EPERM, KR_FORBIDDEN, "pods \"%.80s\" is forbidden: %s", r->name, why);
-}
-
 /* *ret NULL: the pod names none. */
 static int find_class(struct apiserver *s, const struct admission_req *r, const char *name,
                       struct kj_doc **ret, struct kerr *err)
@@ -26,9 +21,7 @@ static int find_class(struct apiserver *s, const struct admission_req *r, const 
     if (!name)
         return 0;
     if (store_get_latest(s->store, &k, &text, NULL, NULL) < 0)
-        return forbid(
-            r, err,
-            arena_printf(r->call->arena, "pod rejected: RuntimeClass \"%.253s\" not found", name));
+        return admission_forbid(r, err, "pod rejected: RuntimeClass \"%s\" not found", name);
     return kj_parse(text.data, text.len, 0, ret, err);
 }
 
@@ -66,8 +59,8 @@ static int set_overhead(const struct admission_req *r, const struct kj_val *clas
     if (kj_type(kj_get(class, "overhead")) != KJ_OBJ)
         return 0;
     if (kj_mlen(own) && !same_overhead(fixed, kj_root(now)))
-        return forbid(r, err,
-                      "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
+        return admission_forbid(
+            r, err, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
     if (kj_len(fixed))
         kj_mset(d, spec, "overhead", kj_mcopy(d, fixed));
     return 0;
@@ -90,12 +83,10 @@ static int set_selector(const struct admission_req *r, const struct kj_val *sele
     while (kj_next(&it, &key, &v)) {
         const char *has = kj_mstr_get(kj_mgetn(own, key.p, key.n)), *want = kj_str_or(v, "");
         if (has && !streq(has, want))
-            return forbid(
-                r, err,
-                arena_printf(r->call->arena,
-                             "conflict: runtimeClass.scheduling.nodeSelector[%.*s] = %.63s; "
-                             "pod.spec.nodeSelector[%.*s] = %.63s",
-                             (int)key.n, key.p, want, (int)key.n, key.p, has));
+            return admission_forbid(r, err,
+                                    "conflict: runtimeClass.scheduling.nodeSelector[%.*s] = %s; "
+                                    "pod.spec.nodeSelector[%.*s] = %s",
+                                    (int)key.n, key.p, want, (int)key.n, key.p, has);
         kj_msetn(d, own, key.p, key.n, kj_mcopy(d, v));
     }
     return 0;
@@ -212,13 +203,15 @@ static int runtimeclass_validate(void *self, const struct admission_req *r,
     if (kj_type(kj_get(kj_root(class), "overhead")) == KJ_OBJ)
         return same_overhead(kj_path(kj_root(class), "overhead.podFixed"), kj_get(spec, "overhead"))
                    ? 0
-                   : forbid(r, err,
-                            "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined "
-                            "Overhead");
+                   : admission_forbid(
+                         r, err,
+                         "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined "
+                         "Overhead");
     if (kj_len(kj_get(spec, "overhead")))
-        return forbid(r, err,
-                      "pod rejected: Pod Overhead set without corresponding RuntimeClass defined "
-                      "Overhead");
+        return admission_forbid(
+            r, err,
+            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined "
+            "Overhead");
     return 0;
 }
 

@@ -134,10 +134,10 @@ static int pod_mutate(void *self, const struct admission_req *r, struct kj_mdoc 
         return 0;
     /* MADE: the account to come has nothing in it, so the pod is as it will be. */
     if (!account && !(s->account_mode == APISERVER_ACCOUNTS_MADE && is_default))
-        return kerr_api(err, -EPERM, KR_FORBIDDEN,
-                        "pods \"%.60s\" is forbidden: error looking up service account "
-                        "%.63s/%.60s: serviceaccount \"%.60s\" not found",
-                        r->name, r->ns, name, name);
+        return admission_forbid(r, err,
+                                "error looking up service account %s/%s: serviceaccount \"%s\" "
+                                "not found",
+                                r->ns, name, name);
     kj_mset(d, spec, "serviceAccountName", kj_mstr(d, name));
     if (wants_token(spec, kj_root(account)))
         add_volume(s, d, spec);

@@ -79,11 +79,9 @@ static int resize_validate(void *self, const struct admission_req *r, const stru
     const char *class = class_of(obj);
     if (*class && streq(class, class_of(r->old)) && class_allows_expansion(self, class))
         return 0;
-    return kerr_api(err, -EPERM, KR_FORBIDDEN,
-                    "persistentvolumeclaims \"%.80s\" is forbidden: only dynamically provisioned "
-                    "pvc can be resized and the storageclass that provisions the pvc must support "
-                    "resize",
-                    r->name);
+    return admission_forbid(r, err,
+                            "only dynamically provisioned pvc can be resized and the storageclass "
+                            "that provisions the pvc must support resize");
 }
 
 void volumes_add(struct apiserver *s)

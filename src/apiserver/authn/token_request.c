@@ -92,12 +92,11 @@ static int check_uid(const struct request *q, const struct claims_ref *is, struc
 
     if (!*uid || streq(uid, is->uid))
         return 0;
-    return kerr_api(
-        err, -ESTALE, KR_CONFLICT,
-        "Operation cannot be fulfilled on %s \"%.60s\": the UID in the bound object "
-        "reference (%.40s) does not match the UID in record. The object might have been "
-        "deleted and then recreated",
-        text_of(q->ref, "kind"), is->name, uid);
+    return api_err(q->c, err, -ESTALE, KR_CONFLICT,
+                   "Operation cannot be fulfilled on %s \"%s\": the UID in the bound object "
+                   "reference (%s) does not match the UID in record. The object might have been "
+                   "deleted and then recreated",
+                   text_of(q->ref, "kind"), is->name, uid);
 }
 
 static int bind_pod(struct request *q, const char *name, struct kerr *err)
@@ -110,10 +109,10 @@ static int bind_pod(struct request *q, const char *name, struct kerr *err)
     const char *account = kj_str_or(kj_path(kj_root(pod), "spec.serviceAccountName"), ""),
                *node = kj_str_or(kj_path(kj_root(pod), "spec.nodeName"), "");
     if (!streq(account, q->c->name))
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "cannot bind token for serviceaccount \"%.80s\" to pod running with "
-                        "different serviceaccount name.",
-                        q->c->name);
+        return api_err(q->c, err, -EINVAL, KR_BAD_REQUEST,
+                       "cannot bind token for serviceaccount \"%s\" to pod running with "
+                       "different serviceaccount name.",
+                       q->c->name);
     /* A node that is not known yet is named without a uid, which is checked nowhere. */
     if (*node && look_up(q, "nodes", "", node, &q->claims.node, NULL, NULL) < 0)
         q->claims.node = (struct claims_ref){ arena_strdup(q->c->arena, node), "" };
@@ -140,9 +139,9 @@ static int bind(struct request *q, struct kerr *err)
                    ? e
                    : check_uid(q, &c->node, err);
     const char *slash = strchr(version, '/');
-    return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                    "cannot bind token to object of type %.*s/%s, Kind=%.60s",
-                    slash ? (int)(slash - version) : 0, version, slash ? slash + 1 : version, kind);
+    return api_err(q->c, err, -EINVAL, KR_BAD_REQUEST,
+                   "cannot bind token to object of type %.*s/%s, Kind=%s",
+                   slash ? (int)(slash - version) : 0, version, slash ? slash + 1 : version, kind);
 }
 
 /* ---- the answer --------------------------------------------------------------------------------- */

@@ -6,30 +6,9 @@
 #include "apiserver/authz/rbac.h"
 #include "apiserver/registry/internal.h"
 
-static int forbid(const struct admission_req *r, const char *why)
-{
-    struct arena *a = r->call->arena;
-    struct api_refusal *x = arena_new0(a, struct api_refusal);
-    CLEANUP(strbuf_fini) struct strbuf details = STRBUF_INIT;
-    struct kjw w = kjw_to(&details);
-
-    kjw_obj(&w, NULL);
-    kjw_str(&w, "name", r->name);
-    kjw_str(&w, "group", r->res->group);
-    kjw_str(&w, "kind", r->res->plural);
-    kjw_end(&w);
-    x->code = 403;
-    x->reason = "Forbidden";
-    x->message = arena_printf(a, "%s.%s \"%s\" is forbidden: %s", r->res->plural, r->res->group,
-                              r->name, why);
-    x->details = arena_strdup(a, details.data);
-    r->call->refusal = x;
-    return -EPERM;
-}
-
 /* user "x" (groups=["a" "b"]) is attempting to grant RBAC permissions not currently held: ... */
 static int forbid_missing(const struct admission_req *r, const struct rbac_rules *missing,
-                          const char *problems)
+                          const char *problems, struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     const struct api_user *u = r->call->user;
@@ -49,18 +28,19 @@ static int forbid_missing(const struct admission_req *r, const struct rbac_rules
     }
     if (*problems)
         strbuf_appendf(&b, "; resolution errors: [%s]", problems);
-    return forbid(r, b.data);
+    return admission_forbid(r, err, "%s", b.data);
 }
 
 /* 0: the user holds all of them here. */
-static int check_held(const struct admission_req *r, const struct rbac_rules *wanted)
+static int check_held(const struct admission_req *r, const struct rbac_rules *wanted,
+                      struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf problems = STRBUF_INIT;
     struct rbac_rules held = { 0 }, missing = { 0 };
 
     rbac_rules_of(r->call->s->rbac, r->call->user, r->ns, &held, &problems);
     rbac_rules_missing(&held, wanted, r->call->arena, &missing);
-    int e = missing.n ? forbid_missing(r, &missing, strbuf_str(&problems)) : 0;
+    int e = missing.n ? forbid_missing(r, &missing, strbuf_str(&problems), err) : 0;
     vec_fini(&held);
     vec_fini(&missing);
     return e;
@@ -103,7 +83,7 @@ static bool is_aggregated(const struct kj_val *role)
     return kj_len(kj_path(role, "aggregationRule.clusterRoleSelectors")) > 0;
 }
 
-static int check_role(const struct admission_req *r, const struct kj_val *obj)
+static int check_role(const struct admission_req *r, const struct kj_val *obj, struct kerr *err)
 {
     const struct kj_val *rules = kj_get(obj, "rules");
     struct arena *a = r->call->arena;
@@ -116,10 +96,11 @@ static int check_role(const struct admission_req *r, const struct kj_val *obj)
         rbac_rule_compile(kj_at(rules, i), a, &compiled[i]);
         vec_push(&wanted, &compiled[i]);
     }
-    int e = check_held(r, &wanted);
+    int e = check_held(r, &wanted, err);
     vec_fini(&wanted);
     if (e == 0 && (is_aggregated(obj) || is_aggregated(r->old)) && !holds_everything(r))
-        e = forbid(r, "must have cluster-admin privileges to use the aggregationRule");
+        e = admission_forbid(r, err,
+                             "must have cluster-admin privileges to use the aggregationRule");
     return e;
 }
 
@@ -135,7 +116,7 @@ static int check_binding(const struct admission_req *r, const struct kj_val *obj
     if (may(r, "bind", of_cluster ? "clusterroles" : "roles", name))
         return 0;
     bool found = rbac_role_rules(r->call->s->rbac, of_cluster ? "" : r->ns, name, &wanted);
-    int e = found ? check_held(r, &wanted) : api_err_not_found(err, r->res, name);
+    int e = found ? check_held(r, &wanted, err) : api_err_not_found(r->call, err, r->res, name);
     vec_fini(&wanted);
     return e;
 }
@@ -165,7 +146,8 @@ static int validate(void *self, const struct admission_req *r, const struct kj_v
     if (!streq(r->res->group, RBAC_GROUP) || !obj || user_in_group(r->call->user, GROUP_MASTERS) ||
         (r->old && only_lets_go(obj, r->old)))
         return 0;
-    return str_ends(r->res->plural, "bindings") ? check_binding(r, obj, err) : check_role(r, obj);
+    return str_ends(r->res->plural, "bindings") ? check_binding(r, obj, err)
+                                                : check_role(r, obj, err);
 }
 
 void escalation_add(struct apiserver *s)

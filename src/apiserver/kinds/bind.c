@@ -10,14 +10,14 @@ struct binding {
     char now[KTIME_TEXT_MAX];
 };
 
-static int conflict(const struct api_call *c, struct kerr *err, const char *why)
+static int conflict(struct api_call *c, struct kerr *err, const char *why)
 {
-    return kerr_api(err, -ESTALE, KR_CONFLICT,
-                    "Operation cannot be fulfilled on pods/binding \"%.80s\": pod %.80s %s",
-                    c->name, c->name, why);
+    return api_err(c, err, -ESTALE, KR_CONFLICT,
+                   "Operation cannot be fulfilled on pods/binding \"%s\": pod %s %s", c->name,
+                   c->name, why);
 }
 
-static int check_preconditions(const struct binding *b, const struct api_call *c,
+static int check_preconditions(const struct binding *b, struct api_call *c,
                                const struct kj_val *meta, struct kerr *err)
 {
     const char *what = NULL, *want = NULL, *have = NULL;
@@ -28,10 +28,10 @@ static int check_preconditions(const struct binding *b, const struct api_call *c
         what = "ResourceVersion", want = b->rv, have = v_str(meta, "resourceVersion");
     if (!what)
         return 0;
-    return kerr_api(err, -ESTALE, KR_CONFLICT,
-                    "Operation cannot be fulfilled on pods \"%.60s\": Precondition failed: %s in "
-                    "precondition: %.40s, %s in object meta: %.40s",
-                    c->name, what, want, what, have);
+    return api_err(c, err, -ESTALE, KR_CONFLICT,
+                   "Operation cannot be fulfilled on pods \"%s\": Precondition failed: %s in "
+                   "precondition: %s, %s in object meta: %s",
+                   c->name, what, want, what, have);
 }
 
 static void copy_map(struct kj_mdoc *d, struct kj_mval *meta, const char *key,
@@ -84,10 +84,10 @@ static int bind_edit(void *arg, struct api_call *c, const struct kj_val *old, st
     if (v_has(meta, "deletionTimestamp"))
         return conflict(c, err, "is being deleted, cannot be assigned to a host");
     if (*v_str(spec, "nodeName"))
-        return kerr_api(err, -ESTALE, KR_CONFLICT,
-                        "Operation cannot be fulfilled on pods/binding \"%.60s\": pod %.60s is "
-                        "already assigned to node \"%.80s\"",
-                        c->name, c->name, v_str(spec, "nodeName"));
+        return api_err(c, err, -ESTALE, KR_CONFLICT,
+                       "Operation cannot be fulfilled on pods/binding \"%s\": pod %s is already "
+                       "assigned to node \"%s\"",
+                       c->name, c->name, v_str(spec, "nodeName"));
     if (kj_len(kj_get(spec, "schedulingGates")) > 0)
         return conflict(c, err, "has non-empty .spec.schedulingGates");
 

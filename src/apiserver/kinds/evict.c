@@ -108,8 +108,8 @@ static int check_budget(struct eviction *e, struct api_call *c, const struct kj_
     else if (kj_len(kj_get(status, "disruptedPods")) > DISRUPTED_MAX)
         why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
     if (why)
-        return kerr_api(err, -EPERM, KR_FORBIDDEN,
-                        "poddisruptionbudgets.policy \"%.80s\" is forbidden: %s", e->budget, why);
+        return api_err(c, err, -EPERM, KR_FORBIDDEN,
+                       "poddisruptionbudgets.policy \"%s\" is forbidden: %s", e->budget, why);
     if (allowed > 0)
         return 0;
     return refuse(c,

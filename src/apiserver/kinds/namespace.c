@@ -84,9 +84,9 @@ static int edit_finalizers(void *arg, struct api_call *c, const struct kj_val *o
     if (r < 0)
         return r;
     if (!streq(name, c->name))
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "the name of the object (%.80s) does not match the name on the URL (%.80s)",
-                        name, c->name);
+        return api_err(c, err, -EINVAL, KR_BAD_REQUEST,
+                       "the name of the object (%s) does not match the name on the URL (%s)", name,
+                       c->name);
     struct kj_mval *spec = m_obj(d, obj, "spec");
     if (kj_len(list) > 0)
         kj_mset(d, spec, "finalizers", kj_mcopy(d, list));

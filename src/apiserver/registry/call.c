@@ -513,7 +513,7 @@ int api_read(struct api_call *c, const struct resource *r, const char *ns, const
     size_t n = b.len;
 
     if (e == -ENOENT)
-        return api_err_not_found(err, r, name);
+        return api_err_not_found(c, err, r, name);
     if (e == 0)
         e = convert_stored(c, r, &doc, &n, err);
     if (e == -EINPROGRESS)

@@ -29,22 +29,23 @@ void object_dup_member(struct kj_mdoc *d, struct kj_mval *obj, const struct kj_v
 /* ---- metadata -----------------------------------------------------------------------------------
  */
 
-static int check_identity(struct change *x, const struct kj_mval *meta, struct kerr *err)
+static int check_identity(struct change *x, struct api_call *c, const struct kj_mval *meta,
+                          struct kerr *err)
 {
     const char *name = str_or(kj_mstr_get(kj_mget(meta, "name")), "");
     const char *ns = str_or(kj_mstr_get(kj_mget(meta, "namespace")), "");
 
     if (*name && !streq(name, x->name))
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "the name of the object (%.80s) does not match the name on the URL (%.80s)",
-                        name, x->name);
+        return api_err(c, err, -EINVAL, KR_BAD_REQUEST,
+                       "the name of the object (%s) does not match the name on the URL (%s)", name,
+                       x->name);
     if (!*name)
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST, "name must be provided");
     if (*ns && x->r->namespaced && !streq(ns, x->ns))
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "the namespace of the object (%.80s) does not match the namespace on the "
-                        "URL (%.80s)",
-                        ns, x->ns);
+        return api_err(
+            c, err, -EINVAL, KR_BAD_REQUEST,
+            "the namespace of the object (%s) does not match the namespace on the URL (%s)", ns,
+            x->ns);
     return 0;
 }
 
@@ -63,13 +64,12 @@ static int check_version(struct change *x, struct api_call *c, const struct kj_m
     if (*uid && !streq(uid, old_uid) && c->verb == API_PATCH)
         return -EPERM; /* 422: a patch names what it changes, an update what it expects */
     if (*uid && !streq(uid, old_uid))
-        return kerr_api(
-            err, -ESTALE, KR_CONFLICT,
-            "Operation cannot be fulfilled on %s \"%.60s\": Precondition failed: UID in "
-            "precondition: %.40s, UID in object meta: %s",
-            resource_group_resource(x->r, c->arena), x->name, uid, old_uid);
+        return api_err(c, err, -ESTALE, KR_CONFLICT,
+                       "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID in "
+                       "precondition: %s, UID in object meta: %s",
+                       resource_group_resource(x->r, c->arena), x->name, uid, old_uid);
     if (given && given != rev)
-        return api_err_conflict(err, x->r, x->name);
+        return api_err_conflict(c, err, x->r, x->name);
     if (!given && !allows_unconditional(x->r) && x->ch.verb == RES_UPDATE)
         return -EINPROGRESS; /* 422, not a plain error */
     return 0;
@@ -238,9 +238,9 @@ static void store(struct change *x, struct api_call *c, struct kj_mval *obj,
     else
         e = call_put(c, &k, rev, &doc, on_stored, x, &err);
     if (e == -ENOENT)
-        api_err_not_found(&err, x->r, x->name);
+        api_err_not_found(c, &err, x->r, x->name);
     else if (e == -ESTALE)
-        api_err_conflict(&err, x->r, x->name);
+        api_err_conflict(c, &err, x->r, x->name);
     if (e < 0)
         api_fail(c, &err);
 }
@@ -329,7 +329,7 @@ static void run(struct change *x, struct api_call *c)
         return;
     if (e == 0 && !x->ch.skip_prepare) {
         struct kj_mval *meta = object_meta(d, obj);
-        e = check_identity(x, meta, &err);
+        e = check_identity(x, c, meta, &err);
         if (e == 0)
             e = check_version(x, c, meta, old, rev, &err);
         if (e == -EINPROGRESS) {

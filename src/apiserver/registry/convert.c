@@ -463,7 +463,7 @@ int convert_wait_object(struct api_call *c, const struct resource *r, const char
                         struct kerr *err)
 {
     if (convert_waits(c) >= ROUNDS_MAX)
-        return api_err_conflict(err, r, name);
+        return api_err_conflict(c, err, r, name);
     convert_wait_again(c);
     return -EINPROGRESS;
 }
@@ -577,7 +577,7 @@ int convert_written(struct api_call *c, const struct resource *r, const struct k
     if (is_written(w, obj) && w->writing->text)
         return take_written(w, ret, err);
     if (++w->rounds > ROUNDS_MAX)
-        return api_err_conflict(err, r, kj_str_or(kj_path(obj, "metadata.name"), ""));
+        return api_err_conflict(c, err, r, kj_str_or(kj_path(obj, "metadata.name"), ""));
     convert_forget_written(c);
     d = kj_mdoc_new();
     struct kj_mval *v = kj_mborrow(d, obj);

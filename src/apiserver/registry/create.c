@@ -243,7 +243,7 @@ static int attempt(struct api_call *c, const struct kj_val *body)
         return -EAGAIN;
     }
     if (e == -EEXIST)
-        api_err_exists(&err, c->res, name);
+        api_err_exists(c, &err, c->res, name);
     if (e < 0)
         api_fail(c, &err);
     return 0;

@@ -125,18 +125,17 @@ static int check_preconditions(struct api_call *c, const struct deletion *x,
     const char *rv = kj_str_or(kj_path(old, "metadata.resourceVersion"), "");
 
     if (c->precond_uid && !streq(c->precond_uid, uid))
-        return kerr_api(
-            err, -ESTALE, KR_CONFLICT,
-            "Operation cannot be fulfilled on %s \"%.40s\": the UID in the precondition "
-            "(%.36s) does not match the UID in record (%s). The object might have been "
-            "deleted and then recreated",
-            x->r->kind, x->name, c->precond_uid, uid);
+        return api_err(c, err, -ESTALE, KR_CONFLICT,
+                       "Operation cannot be fulfilled on %s \"%s\": the UID in the precondition "
+                       "(%s) does not match the UID in record (%s). The object might have been "
+                       "deleted and then recreated",
+                       x->r->kind, x->name, c->precond_uid, uid);
     if (c->precond_rv && !streq(c->precond_rv, rv))
-        return kerr_api(err, -ESTALE, KR_CONFLICT,
-                        "Operation cannot be fulfilled on %s \"%.40s\": the ResourceVersion in the "
-                        "precondition (%.20s) does not match the ResourceVersion in record (%s). "
-                        "The object might have been modified",
-                        x->r->kind, x->name, c->precond_rv, rv);
+        return api_err(c, err, -ESTALE, KR_CONFLICT,
+                       "Operation cannot be fulfilled on %s \"%s\": the ResourceVersion in the "
+                       "precondition (%s) does not match the ResourceVersion in record (%s). "
+                       "The object might have been modified",
+                       x->r->kind, x->name, c->precond_rv, rv);
     return 0;
 }
 

@@ -395,7 +395,7 @@ static int check_no_uid(struct api_call *c, const struct kj_val *document, struc
     return api_err(c, err, -ESTALE, KR_CONFLICT,
                    "Operation cannot be fulfilled on %s \"%s\": uid mismatch: the provided "
                    "object specified uid %s, and no existing object was found",
-                    resource_group_resource(c->res, c->arena), c->name, uid);
+                   resource_group_resource(c->res, c->arena), c->name, uid);
 }
 
 static void create_applied(struct api_call *c)

@@ -55,8 +55,8 @@ static int parse_object(struct api_call *c, const char *group, const char *versi
         c->name = seg[1];
     const char *why = path_segment_problem(str_of(c->name));
     if (why)
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST, "Name parameter invalid: \"%.80s\": %s",
-                        c->name, why);
+        return api_err(c, err, -EINVAL, KR_BAD_REQUEST, "Name parameter invalid: \"%s\": %s",
+                       c->name, why);
     if (n > 2) {
         c->sub = seg[2];
         if (!resource_has_sub(r, c->sub))

@@ -18,7 +18,7 @@ void verb_get(struct api_call *c)
                  "Timeout: Too large resource version: %llu, current: %llu",
                  (unsigned long long)want, (unsigned long long)store_revision(c->s->store));
     if (!err.code && store_get(c->s->store, &k, &doc, NULL, &err) == -ENOENT)
-        api_err_not_found(&err, c->res, c->name);
+        api_err_not_found(c, &err, c->res, c->name);
     if (err.code < 0)
         api_fail(c, &err);
     else

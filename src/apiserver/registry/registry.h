@@ -135,6 +135,7 @@ struct api_call {
     struct call_conversions *conversions; /* registry/convert.c */
     uint64_t list_rev;                    /* of a list that waits for conversions; 0: it does not */
     const struct api_refusal *refusal;    /* of a webhook: admission_refuse(); NULL: none */
+    const char *err_text;                 /* api_err_text(); NULL: none was that long */
 };
 struct api_refusal {
     int code;
@@ -187,10 +188,19 @@ void api_fail_invalid_kind(struct api_call *c, const char *kind, const char *nam
 /* Header Warning: 299. */
 void api_warn(struct api_call *c, const char *fmt, ...) PRINTF(2, 3);
 
+/* As kerr_api(), with a text of any length: err holds as much of it as it can, the call all of it,
+ * which is what api_fail() answers. Refusals show names (253 bytes) and what the client sent. */
+int api_err(struct api_call *c, struct kerr *err, int code, enum kreason reason, const char *fmt,
+            ...) PRINTF(5, 6);
+/* The text of err, whole if it was made by api_err(). Borrowed, of err or of the call. */
+const char *api_err_text(const struct api_call *c, const struct kerr *err);
 /* Errors in the words of kube-apiserver; all return err->code. */
-int api_err_not_found(struct kerr *err, const struct resource *r, const char *name);
-int api_err_exists(struct kerr *err, const struct resource *r, const char *name);
-int api_err_conflict(struct kerr *err, const struct resource *r, const char *name);
+int api_err_not_found(struct api_call *c, struct kerr *err, const struct resource *r,
+                      const char *name);
+int api_err_exists(struct api_call *c, struct kerr *err, const struct resource *r,
+                   const char *name);
+int api_err_conflict(struct api_call *c, struct kerr *err, const struct resource *r,
+                     const char *name);
 int api_err_not_served(struct kerr *err); /* the server could not find the requested resource */
 int api_err_method(struct kerr *err);     /* the server does not allow this method on the ... */
 

@@ -148,14 +148,14 @@ static int check_scale(struct api_call *c, const struct kj_val *scale, struct ke
                         "Scale in version \"v1\" cannot be handled as a Scale: json: cannot "
                         "unmarshal into Go struct field ScaleSpec.spec.replicas of type int32");
     if (!*name)
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "the name of the object (%.80s based on URL) was undeterminable: name must "
-                        "be provided",
-                        c->name);
+        return api_err(c, err, -EINVAL, KR_BAD_REQUEST,
+                       "the name of the object (%s based on URL) was undeterminable: name must "
+                       "be provided",
+                       c->name);
     if (!streq(name, c->name))
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "the name of the object (%.80s) does not match the name on the URL (%.80s)",
-                        name, c->name);
+        return api_err(c, err, -EINVAL, KR_BAD_REQUEST,
+                       "the name of the object (%s) does not match the name on the URL (%s)", name,
+                       c->name);
     return 0;
 }
 
@@ -168,10 +168,10 @@ static int check_uid(struct api_call *c, const struct kj_val *scale, const struc
 
     if (!*uid || streq(uid, is) || c->res->crd)
         return 0;
-    return kerr_api(err, -ESTALE, KR_CONFLICT,
-                    "Operation cannot be fulfilled on %s/scale%s%s \"%.60s\": Precondition failed: "
-                    "UID in precondition: %.40s, UID in object meta: %s",
-                    c->res->plural, *c->res->group ? "." : "", c->res->group, c->name, uid, is);
+    return api_err(c, err, -ESTALE, KR_CONFLICT,
+                   "Operation cannot be fulfilled on %s/scale%s%s \"%s\": Precondition failed: "
+                   "UID in precondition: %s, UID in object meta: %s",
+                   c->res->plural, *c->res->group ? "." : "", c->res->group, c->name, uid, is);
 }
 
 static int edit(void *arg, struct api_call *c, const struct kj_val *old, struct kj_mdoc *d,
@@ -196,9 +196,8 @@ static int edit(void *arg, struct api_call *c, const struct kj_val *old, struct 
     x->replicas = kj_i64_or(kj_path(root, "spec.replicas"), 0);
     if (c->verb == API_PATCH && c->res->crd && !kj_path(old, x->paths.spec_replicas) &&
         !kj_path(root, "spec.replicas"))
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "the spec replicas field \".%.80s\" cannot be empty",
-                        x->paths.spec_replicas);
+        return api_err(c, err, -EINVAL, KR_BAD_REQUEST,
+                       "the spec replicas field \".%s\" cannot be empty", x->paths.spec_replicas);
     if (x->replicas < 0 || x->replicas > INT32_MAX)
         return refuse(c, x->replicas);
     set_path(d, obj, x->paths.spec_replicas, x->replicas);

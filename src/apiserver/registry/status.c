@@ -209,26 +209,29 @@ static void details_from(const char *message, struct strbuf *out)
     kjw_end(&w);
 }
 
-void api_status_text(struct strbuf *out, const struct kerr *err)
+static void write_status(struct strbuf *out, enum kreason r, const char *text)
 {
     CLEANUP(strbuf_fini) struct strbuf details = STRBUF_INIT;
-    enum kreason r = err->reason;
     bool with_details = r != KR_BAD_REQUEST && r != KR_NONE && r != KR_UNAUTHORIZED;
 
     if (r == KR_NOT_FOUND || r == KR_ALREADY_EXISTS || r == KR_CONFLICT || r == KR_FORBIDDEN)
-        details_from(err->text, &details);
-    else if (r == KR_TIMEOUT && str_starts(err->text, "Timeout: Too large resource version"))
+        details_from(text, &details);
+    else if (r == KR_TIMEOUT && str_starts(text, "Timeout: Too large resource version"))
         strbuf_append(&details, "{\"causes\":[{\"reason\":\"ResourceVersionTooLarge\",\"message\":"
                                 "\"Too large resource version\"}],\"retryAfterSeconds\":1}");
     else if (r == KR_TOO_MANY_REQUESTS || r == KR_UNAVAILABLE)
         strbuf_append(&details, "{\"retryAfterSeconds\":1}");
-    else if (r == KR_EXPIRED || r == KR_GONE ||
-             (r == KR_UNSUPPORTED_MEDIA_TYPE && err->text[0] != '4'))
+    else if (r == KR_EXPIRED || r == KR_GONE || (r == KR_UNSUPPORTED_MEDIA_TYPE && text[0] != '4'))
         with_details = false;
     else
         strbuf_append(&details, "{}");
-    status_write(out, NULL, err->text, kreason_name(r), with_details ? strbuf_str(&details) : NULL,
+    status_write(out, NULL, text, kreason_name(r), with_details ? strbuf_str(&details) : NULL,
                  kreason_http(r));
+}
+
+void api_status_text(struct strbuf *out, const struct kerr *err)
+{
+    write_status(out, err->reason, err->text);
 }
 
 void fail_raw(struct api_call *c, int code, const char *reason, const char *message,
@@ -243,7 +246,7 @@ void fail_raw(struct api_call *c, int code, const char *reason, const char *mess
 void api_fail(struct api_call *c, const struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    api_status_text(&b, err);
+    write_status(&b, err->reason, api_err_text(c, err));
     if (err->reason == KR_TOO_MANY_REQUESTS || err->reason == KR_UNAVAILABLE)
         c->retry_after_s = 1;
     api_reply(c, kreason_http(err->reason), b.data, b.len);
@@ -274,7 +277,7 @@ void api_fail_cause(struct api_call *c, const struct kerr *err, const char *caus
         kjw_i64(&w, "retryAfterSeconds", retry_after_s);
     kjw_end(&w);
     c->retry_after_s = retry_after_s > 0 ? retry_after_s : 0;
-    status_write(&b, NULL, err->text, kreason_name(err->reason), details.data,
+    status_write(&b, NULL, api_err_text(c, err), kreason_name(err->reason), details.data,
                  kreason_http(err->reason));
     api_reply(c, kreason_http(err->reason), b.data, b.len);
 }
@@ -359,34 +362,49 @@ void api_reply_success(struct api_call *c, int status, const char *name, const c
 /* ---- words --------------------------------------------------------------------------------------
  */
 
-/* "deployments.apps" without allocating. */
-static void group_resource(const struct resource *r, char *buf, size_t size)
+int api_err(struct api_call *c, struct kerr *err, int code, enum kreason reason, const char *fmt,
+            ...)
 {
-    (void)snprintf(buf, size, "%s%s%s", r->plural, *r->group ? "." : "", r->group);
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    va_list ap;
+
+    va_start(ap, fmt);
+    strbuf_vappendf(&text, fmt, ap);
+    va_end(ap);
+    if (text.len >= sizeof err->text)
+        c->err_text = arena_strdup(c->arena, text.data);
+    return kerr_api(err, code, reason, "%s", strbuf_str(&text));
 }
 
-int api_err_not_found(struct kerr *err, const struct resource *r, const char *name)
+/* The one that was noted may belong to another error, which somebody has put up with. */
+const char *api_err_text(const struct api_call *c, const struct kerr *err)
 {
-    char gr[160];
-    group_resource(r, gr, sizeof gr);
-    return kerr_api(err, -ENOENT, KR_NOT_FOUND, "%s \"%s\" not found", gr, name);
+    enum { CHAR_MAX_BYTES = 4 }; /* kerr cuts between characters */
+    bool is_full = strlen(err->text) + CHAR_MAX_BYTES >= sizeof err->text;
+
+    return is_full && c->err_text && str_starts(c->err_text, err->text) ? c->err_text : err->text;
 }
 
-int api_err_exists(struct kerr *err, const struct resource *r, const char *name)
+int api_err_not_found(struct api_call *c, struct kerr *err, const struct resource *r,
+                      const char *name)
 {
-    char gr[160];
-    group_resource(r, gr, sizeof gr);
-    return kerr_api(err, -EEXIST, KR_ALREADY_EXISTS, "%s \"%s\" already exists", gr, name);
+    return api_err(c, err, -ENOENT, KR_NOT_FOUND, "%s \"%s\" not found",
+                   resource_group_resource(r, c->arena), name);
 }
 
-int api_err_conflict(struct kerr *err, const struct resource *r, const char *name)
+int api_err_exists(struct api_call *c, struct kerr *err, const struct resource *r, const char *name)
 {
-    char gr[160];
-    group_resource(r, gr, sizeof gr);
-    return kerr_api(err, -ESTALE, KR_CONFLICT,
-                    "Operation cannot be fulfilled on %s \"%.80s\": the object has been modified; "
-                    "please apply your changes to the latest version and try again",
-                    gr, name);
+    return api_err(c, err, -EEXIST, KR_ALREADY_EXISTS, "%s \"%s\" already exists",
+                   resource_group_resource(r, c->arena), name);
+}
+
+int api_err_conflict(struct api_call *c, struct kerr *err, const struct resource *r,
+                     const char *name)
+{
+    return api_err(c, err, -ESTALE, KR_CONFLICT,
+                   "Operation cannot be fulfilled on %s \"%s\": the object has been modified; "
+                   "please apply your changes to the latest version and try again",
+                   resource_group_resource(r, c->arena), name);
 }
 
 int api_err_not_served(struct kerr *err)
