@@ -177,6 +177,34 @@ def field_selector_of_events(t):
     t.eq(selected(t, path, fieldSelector='type=Warning'), [], 'type')
 
 
+# The words of core/v1 and of events.k8s.io/v1 for the same; None: the other form has none.
+EVENT_FIELDS = [(f'involvedObject.{part}', f'regarding.{part}') for part in (
+    'kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath')] + [
+    ('reportingComponent', 'reportingController'), ('source', None)]
+
+
+@check
+def each_form_of_events_has_field_selectors_of_its_own(t):
+    core, new = t.at('events'), t.at('events', 'events.k8s.io')
+    about = {'kind': 'Pod', 'namespace': t.ns, 'name': 'p', 'uid': 'u', 'apiVersion': 'v1', 'resourceVersion': '7', 'fieldPath': 'spec'}
+    made = {'involvedObject': about, 'reason': 'Tested', 'type': 'Normal', 'reportingComponent': 'example.com/c'}
+    t.make(core, {'metadata': {'name': 'e'}, **made})
+    t.make(core, {'metadata': {'name': 'other'}, 'involvedObject': {'namespace': t.ns}, 'source': {'component': 's'}})
+    values = {**{f'involvedObject.{k}': v for k, v in about.items()}, 'reportingComponent': 'example.com/c', 'source': 'example.com/c'}
+    for old, word in EVENT_FIELDS:
+        t.eq(selected(t, core, fieldSelector=f'{old}={values[old]}'), ['e'] if old != 'involvedObject.namespace' else ['e', 'other'], old)
+        t.status(t.get(new, fieldSelector=f'{old}=x'), 400, 'BadRequest', part=f'field label not supported: {old}')
+        if word:
+            t.eq(selected(t, new, fieldSelector=f'{word}={values[old]}'), ['e'] if old != 'involvedObject.namespace' else ['e', 'other'], word)
+            t.status(t.get(core, fieldSelector=f'{word}=x'), 400, 'BadRequest', part=f'field label not supported: {word}')
+    for path in (core, new):
+        t.eq(selected(t, path, fieldSelector='reason=Tested,type=Normal,metadata.name=e'), ['e'], f'reason, type and name in {path}')
+    t.eq(selected(t, core, fieldSelector='source=s'), ['other'], 'source')
+    for path in (core, new):
+        for none in ('involvedObject', 'regarding', 'regardingx.name', 'regarding.more', 'note', 'message'):
+            t.status(t.get(path, fieldSelector=f'{none}=x'), 400, 'BadRequest', part='field label not supported')
+
+
 @check
 def field_selector_of_secrets_and_namespaces(t):
     t.make(t.at('secrets'), {'metadata': {'name': 's'}, 'type': 'example.com/x'})

@@ -126,25 +126,28 @@ static void event_v1_validate(enum res_verb verb, const struct kj_val *obj,
 
 /* ---- selectors ------------------------------------------------------------------------------- */
 
+/* What follows a prefix; NULL: it is not there. */
+static const char *after(const char *s, const char *prefix)
+{
+    return str_starts(s, prefix) ? s + strlen(prefix) : NULL;
+}
+
+/* Each form is asked in its own words; the source only in that of core. */
 static const char *field_of(const struct form *f, const struct kj_val *obj, const char *path,
                             struct arena *a)
 {
     static const char *const parts[] = { "kind",       "namespace",       "name",     "uid",
                                          "apiVersion", "resourceVersion", "fieldPath" };
-    const char *dot = strchr(path, '.'), *source = f == &core_form ? "source" : "deprecatedSource";
+    const char *part = after(path, f->object);
 
-    if (streq(path, "reason") || streq(path, "type"))
+    if (streq(path, "reason") || streq(path, "type") || streq(path, f->controller))
         return v_text(obj, path, a);
-    if (streq(path, "reportingComponent"))
-        return v_text(obj, f->controller, a);
-    if (streq(path, "source")) {
-        const char *s = v_str(kj_get(obj, source), "component");
+    if (f == &core_form && streq(path, "source")) {
+        const char *s = v_str(kj_get(obj, "source"), "component");
         return *s ? s : v_text(obj, f->controller, a);
     }
-    if (!dot || (!str_starts(path, "involvedObject.") && !str_starts(path, "regarding.")))
-        return NULL;
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        if (streq(dot + 1, parts[i]))
+    for (size_t i = 0; part && *part == '.' && i < ARRAY_LEN(parts); i++)
+        if (streq(part + 1, parts[i]))
             return v_str(kj_get(obj, f->object), parts[i]);
     return NULL;
 }
