@@ -436,6 +436,35 @@ def limits_far_above_the_requests_are_refused(t):
 
 
 @check
+def a_ratio_needs_a_limit(t):
+    limit_range(t, {'type': 'Container', 'maxLimitRequestRatio': {'cpu': '2'}})
+    forbidden(t, t.pods(), asking(requests={'cpu': '1'}), 'pods "a" is forbidden: cpu max limit to request ratio per Container is 2, '
+              'but no limit is specified or limit is 0')
+    forbidden(t, t.pods(), asking(limits={'cpu': '0'}), 'pods "a" is forbidden: cpu max limit to request ratio per Container is 2, '
+              'but no request is specified or request is 0')
+
+
+@check
+def a_ratio_may_be_a_fraction_and_be_reached(t):
+    limit_range(t, {'type': 'Container', 'maxLimitRequestRatio': {'cpu': '1500m'}})
+    forbidden(t, t.pods(), asking(requests={'cpu': '300m'}, limits={'cpu': '451m'}),
+              'pods "a" is forbidden: cpu max limit to request ratio per Container is 1500m, but provided ratio is 1.503333')
+    t.make(t.pods(), asking(requests={'cpu': '300m'}, limits={'cpu': '450m'}))
+
+
+@check
+def the_sum_of_a_pod_has_a_ratio_too(t):
+    limit_range(t, {'type': 'Pod', 'maxLimitRequestRatio': {'memory': '2'}})
+
+    def two(limit):
+        return pod('a', {'containers': [{'name': n, 'image': 'x', 'resources': {'requests': {'memory': '100Mi'}, 'limits': {'memory': m}}}
+                                        for n, m in (('c', '100Mi'), ('d', limit))]})
+    forbidden(t, t.pods(), two('350Mi'),
+              'pods "a" is forbidden: memory max limit to request ratio per Pod is 2, but provided ratio is 2.250000')
+    t.make(t.pods(), two('300Mi'))
+
+
+@check
 def the_sum_of_a_pod_has_bounds_too(t):
     limit_range(t, {'type': 'Pod', 'max': {'cpu': '1'}})
     two = [{'name': n, 'image': 'x', 'resources': {'limits': {'cpu': '600m'}}} for n in ('c', 'd')]
