@@ -464,6 +464,31 @@ def the_sum_of_a_pod_has_a_ratio_too(t):
     t.make(t.pods(), two('300Mi'))
 
 
+def eight(t, resources):
+    """A pod of eight containers."""
+    return t.post(t.pods(), pod('a', {'containers': [{'name': f'c{i}', 'image': 'x', 'resources': resources(i)} for i in range(8)]}))
+
+
+@check
+def bounds_that_eight_containers_break_are_all_told(t):
+    limit_range(t, {'type': 'Container', 'max': {'cpu': '1', 'memory': '1Gi', 'ephemeral-storage': '1Gi'}})
+    a = eight(t, lambda i: {'limits': {'cpu': f'{i + 2}', 'memory': f'{i + 2}Gi', 'ephemeral-storage': f'{i + 2}Gi'}})
+    t.status(a, 403, 'Forbidden', details={'name': 'a', 'kind': 'pods'})
+    head = 'pods "a" is forbidden: ['
+    t.true(a['message'].startswith(head) and a['message'].endswith(']'), a['message'])
+    told = a['message'][len(head):-1].removeprefix('maximum ').split(', maximum ')
+    t.eq(sorted(told), sorted(
+        f'{what} usage per Container is {most}, but limit is {i + 2}{unit}' for i in range(8)
+        for what, most, unit in (('cpu', '1', ''), ('memory', '1Gi', 'Gi'), ('ephemeral-storage', '1Gi', 'Gi'))), 'what is told')
+
+
+@check
+def a_bound_that_eight_containers_break_is_told_once(t):
+    limit_range(t, {'type': 'Container', 'max': {'cpu': '1'}})
+    t.status(eight(t, lambda i: {'limits': {'cpu': '2'}}), 403, 'Forbidden',
+             'pods "a" is forbidden: maximum cpu usage per Container is 1, but limit is 2')
+
+
 @check
 def the_sum_of_a_pod_has_bounds_too(t):
     limit_range(t, {'type': 'Pod', 'max': {'cpu': '1'}})

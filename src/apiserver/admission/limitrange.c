@@ -4,6 +4,7 @@
 #include "api/podresources.h"
 #include "apiserver/server_int.h"
 #include "apiserver/store/store.h"
+#include "base/map.h"
 #include "base/qty.h"
 
 static const char limits_res[] = "limitranges";
@@ -19,6 +20,7 @@ struct walk {
     const struct kj_val *obj;
     struct strbuf wrong;
     size_t nwrong;
+    struct map told; /* what is in wrong */
     struct arena *a;
 };
 
@@ -148,14 +150,20 @@ struct asked {
 };
 
 static void wrong(struct walk *w, const char *fmt, ...) PRINTF(2, 3);
+/* What is wrong with several containers in the same way is told once. */
 static void wrong(struct walk *w, const char *fmt, ...)
 {
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    static char present;
     va_list ap;
 
-    strbuf_append(&w->wrong, w->nwrong++ ? ", " : "");
     va_start(ap, fmt);
-    strbuf_vappendf(&w->wrong, fmt, ap);
+    strbuf_vappendf(&text, fmt, ap);
     va_end(ap);
+    if (map_get(&w->told, text.data, text.len))
+        return;
+    map_put(&w->told, arena_strndup(w->a, text.data, text.len), text.len, &present);
+    strbuf_appendf(&w->wrong, "%s%s", w->nwrong++ ? ", " : "", text.data);
 }
 
 static void check_min(struct walk *w, const char *type, const char *name, struct qty min,
@@ -346,6 +354,7 @@ static int limitrange_validate(void *self, const struct admission_req *r, const 
         e = admission_forbid(r, err, "%s%s%s", w.nwrong > 1 ? "[" : "", w.wrong.data,
                              w.nwrong > 1 ? "]" : "");
     strbuf_fini(&w.wrong);
+    map_fini(&w.told);
     arena_free(w.a);
     return e;
 }
