@@ -429,6 +429,20 @@ def a_hook_is_asked_again_when_it_wants_to(t):
 
 
 @check
+def a_request_has_the_time_that_its_client_gives_it(t):
+    server, ns = hooks_of(t), t.ns
+    name = t.name('hangs')
+    server.answers[name] = lambda r: time.sleep(4) or {'allowed': True}
+    configure(t, server, 'mutating', ns, [hook(server, ns, name, rule={**ALL, 'operations': ['CREATE'], 'resources': ['configmaps']},
+                                               timeoutSeconds=10, failurePolicy='Ignore')])
+    began = time.monotonic()
+    a = t.code(t.post(t.maps(), config_map('late'), timeout='1s'), 504)
+    # There two of its parts look at the clock, and have a text each.
+    t.true(a['reason'] == 'Timeout' and a['message'].startswith('Timeout: request did not complete within '), str(a))
+    t.true(time.monotonic() - began < 3, f'answered after {time.monotonic() - began} s')
+
+
+@check
 def a_hook_is_not_asked_again_without_a_change(t):
     server, ns = hooks_of(t), t.ns
     again, last = t.name('again'), t.name('last')

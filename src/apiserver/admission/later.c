@@ -51,6 +51,7 @@ struct admission_later *admission_later(const struct admission_req *r)
     l->call = r->call;
     l->next = r->call->laters;
     r->call->laters = l;
+    call_waits(r->call);
     return l;
 }
 

@@ -9,6 +9,8 @@
 #include "apiserver/registry/list_text.h"
 #include "base/klog.h"
 
+enum { ANSWER_WITHIN_S = 60 }; /* as kube-apiserver's --request-timeout */
+
 /* One write that the store has not answered yet. Outlives its call when that is cancelled. */
 struct write_op {
     struct write_op *prev, *next;
@@ -38,6 +40,7 @@ struct api_call *api_call_new(struct apiserver *s, const struct api_sink *sink, 
 
 static void call_free(struct api_call *c)
 {
+    timer_cancel(c->late);
     if (c->on_gone)
         c->on_gone(c->gone_arg);
     if (c->op)
@@ -391,6 +394,32 @@ void api_again(struct api_call *c)
     run_resource(c);
 }
 
+/* ---- calls that wait ----------------------------------------------------------------------------
+ */
+
+static void on_late(struct loop *l, void *arg)
+{
+    struct api_call *c = arg;
+    struct kerr err;
+
+    (void)l;
+    c->late = NULL;
+    kerr_api(&err, -ETIMEDOUT, KR_TIMEOUT,
+             "Timeout: request did not complete within the allotted timeout");
+    api_fail(c, &err);
+}
+
+void call_waits(struct api_call *c)
+{
+    nsec_t most = ANSWER_WITHIN_S * NSEC_PER_SEC;
+    nsec_t limit = c->timeout > 0 ? MIN(c->timeout, most) : most;
+
+    /* Our own programs have deadlines of their own, watches are there to wait, and the deletion of
+     * one object of many (not counted) is asked for by another call. */
+    if (!c->late && c->counted && !c->in_process && c->verb != API_WATCH)
+        c->late = loop_after(c->s->loop, c->began + limit - loop_mono(c->s->loop), on_late, c);
+}
+
 /* ---- writes -------------------------------------------------------------------------------------
  */
 
@@ -438,6 +467,7 @@ static struct write_op *op_new(struct api_call *c, struct strbuf *doc, write_don
         op->next->prev = op;
     c->s->ops = op;
     c->op = op;
+    call_waits(c);
     return op;
 }
 

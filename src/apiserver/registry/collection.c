@@ -135,6 +135,7 @@ void verb_delete_collection(struct api_call *c)
     }
     c->on_gone = on_gone;
     c->gone_arg = x;
+    call_waits(c);
     x->waiting = 1; /* until all are on their way: some are answered at once */
     for (size_t i = 0; i < x->names.n; i += 2) {
         x->waiting++;

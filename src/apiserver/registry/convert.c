@@ -436,6 +436,7 @@ void convert_wait(struct api_call *c, convert_done_fn fn, void *arg)
         vec_push(&w->wanted.items[i]->waiters, w);
         vec_push(&w->held, w->wanted.items[i]);
     }
+    call_waits(c);
     ask_all(x, w);
     w->wanted.n = 0;
 }

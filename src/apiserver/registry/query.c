@@ -104,13 +104,12 @@ static bool parse_int(struct api_call *c, const char *text, int64_t *to)
     return true;
 }
 
-/* For how long the client waits: we answer at once, so it is only read. */
+/* For how long the client waits. */
 static bool check_timeout(struct api_call *c, const char *text)
 {
     struct kerr why = { 0 }, err = { 0 };
-    nsec_t d;
 
-    if (!text || c->verb == API_WATCH || kdur_parse(text, strlen(text), &d, &why) == 0)
+    if (!text || c->verb == API_WATCH || kdur_parse(text, strlen(text), &c->timeout, &why) == 0)
         return true;
     kerr_api(&err, -EINVAL, KR_BAD_REQUEST, "invalid timeout specified in the request URL - %s",
              why.text);

@@ -127,7 +127,8 @@ struct api_call {
     struct write_op *op;        /* under way in the store */
     void (*on_gone)(void *arg); /* the call ends, answered or not; NULL: nobody to tell */
     void *gone_arg;
-    nsec_t began;
+    nsec_t began, timeout;                /* timeout: of what is no watch; 0: not given */
+    struct timer *late;                   /* what waits has been given up by then */
     bool done, counted;                   /* counted: among the requests under way */
     bool creating;                        /* what waits is a new object, not a changed one */
     unsigned retries, asked;              /* asked: steps of admission that answer later */

@@ -124,6 +124,43 @@ static void test_failures_count_or_not(void **state)
     }
 }
 
+/* The whole request has a minute, or what its client gives it, however many are asked. */
+static void test_a_request_is_answered_in_time(void **state)
+{
+    static const struct {
+        const char *query;
+        nsec_t after;
+    } cases[] = { { "?timeout=1s", NSEC_PER_SEC },      { "?timeout=45s", 45 * NSEC_PER_SEC },
+                  { "?timeout=0", 60 * NSEC_PER_SEC },  { "?timeout=-5s", 60 * NSEC_PER_SEC },
+                  { "?timeout=1h", 60 * NSEC_PER_SEC }, { "", 60 * NSEC_PER_SEC } };
+    CLEANUP(strbuf_fini) struct strbuf hooks = STRBUF_INIT;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 60);
+    hook_server_init(&h, &r);
+    for (char name = 'a'; name < 'd'; name++)
+        strbuf_appendf(&hooks,
+                       "%s{\"name\":\"%c.ex.io\",\"clientConfig\":{\"url\":\"https://127.0.0.1:9/"
+                       "hang\"},\"timeoutSeconds\":30,\"failurePolicy\":\"Ignore\"," ALL_RULES
+                       "\"sideEffects\":\"None\",\"admissionReviewVersions\":[\"v1\"]}",
+                       name > 'a' ? "," : "", name);
+    hook_config(&r, MUTATING, "m", strbuf_str(&hooks));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(mem_free) char *path = xasprintf(CMS "%s", cases[i].query);
+        nsec_t begin = loop_mono(r.loop);
+        r.patience = 100 * NSEC_PER_SEC;
+        assert_int_equal(fixture_post(&r, path, CM("a")), 504);
+        assert_string_equal(fixture_str(&r, "reason"), "Timeout");
+        assert_string_equal(fixture_str(&r, "message"),
+                            "Timeout: request did not complete within the allotted timeout");
+        assert_true(loop_mono(r.loop) - begin >= cases[i].after);
+        assert_true(loop_mono(r.loop) - begin < cases[i].after + NSEC_PER_SEC);
+        assert_int_equal(h.open, 0);
+    }
+}
+
 static void test_patches_that_break_the_object(void **state)
 {
     static const char *const paths[] = { HOOK("a", "broken", ALL_RULES),
@@ -447,6 +484,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_refusals_keep_code_reason_and_details),
     cmocka_unit_test(test_deletions_show_the_old_object),
     cmocka_unit_test(test_failures_count_or_not),
+    cmocka_unit_test(test_a_request_is_answered_in_time),
     cmocka_unit_test(test_patches_that_break_the_object),
     cmocka_unit_test(test_webhooks_and_owners),
     cmocka_unit_test(test_order_and_reinvocation),
