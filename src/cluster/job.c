@@ -61,10 +61,7 @@ static void decide_end(struct jview *v, nsec_t now, struct arena *a)
                now >= deadline_of(j)) {
         v->ended = "Failed", v->reason = "DeadlineExceeded";
         v->message = "Job was active longer than specified deadline";
-    } else if (!j->spec.suspend &&
-               (v->completions >= 0
-                    ? v->succeeded >= v->completions && v->active.n + v->terminating.n == 0
-                    : v->succeeded > 0 && v->active.n + v->terminating.n == 0)) {
+    } else if (v->enough && v->active.n + v->terminating.n == 0) { /* suspended or not */
         v->ended = "Complete", v->reason = "CompletionsReached";
         v->message = "Reached expected number of succeeded pods";
     }

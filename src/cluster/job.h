@@ -33,6 +33,7 @@ struct jview {
     kobjvec uncounted;                /* ended, with the finalizer: not in the counters yet */
     int64_t parallelism, completions; /* completions -1: any pod's success ends the Job */
     int64_t succeeded, failed;        /* counters with what is uncounted */
+    bool enough;                      /* have succeeded: the Job ends with its last pod */
     int64_t ready;
     int64_t restarts; /* of containers that are restarted in place: restartPolicy OnFailure */
     bool indexed;

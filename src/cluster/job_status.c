@@ -170,7 +170,9 @@ static void set_conditions(const struct jview *v, timed_conditionlist *l, bool l
         if (last_counted && v->active.n == 0 && v->terminating.n == 0)
             set(v, l, v->ended, COND_TRUE, v->reason, v->message, a);
     } else if (v->j->spec.suspend) {
-        set(v, l, "Suspended", COND_TRUE, "JobSuspended", "Job suspended", a);
+        /* As upstream, not one that only waits for its last pods: it completes. */
+        if (!v->enough)
+            set(v, l, "Suspended", COND_TRUE, "JobSuspended", "Job suspended", a);
     } else if (conditions_is_true(l, "Suspended")) {
         set(v, l, "Suspended", COND_FALSE, "JobResumed", "Job resumed", a);
     }
@@ -181,9 +183,13 @@ static void set_conditions(const struct jview *v, timed_conditionlist *l, bool l
 static nsec_t start_time(const struct jview *v)
 {
     nsec_t now = loop_wall(v->c->loop) / NSEC_PER_SEC * NSEC_PER_SEC;
-    if (v->j->spec.suspend)
+    nsec_t had = v->j->status.start_time;
+
+    if (v->j->spec.suspend && !v->ended && !v->enough)
         return 0; /* resuming begins anew */
-    return v->j->status.start_time ? v->j->status.start_time : now;
+    if (v->j->spec.suspend && v->completions == 0)
+        return had; /* it ends without ever having begun */
+    return had ? had : now;
 }
 
 static nsec_t completion_time(const struct jview *v, const timed_conditionlist *l)

@@ -233,6 +233,7 @@ void jview_init(struct jview *v, struct cluster *c, const struct job *j, const k
         v->succeeded = jranges_count(&v->done_set);
         v->failed_indexes = jranges_count(&v->failed_set);
     }
+    v->enough = v->completions >= 0 ? v->succeeded >= v->completions : v->succeeded > 0;
 }
 
 void jview_fini(struct jview *v)

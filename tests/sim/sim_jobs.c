@@ -487,6 +487,77 @@ static void test_deleted_pod_is_replaced_when_it_has_ended(void **state)
     assert_int_equal(job_num(&s, "status.active"), 1);
 }
 
+/* ---- suspended with nothing left to do ------------------------------------------------------- */
+
+static void test_suspended_without_work_completes(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    sim_begin(&s, 37);
+    run_job(&s, JOB("j", "\"suspend\":true,\"completions\":0,", "exit 0"), "j");
+    check_end(&s, "j", "Complete", "CompletionsReached");
+    assert_string_equal(sim_condition(&s, &kind_job, "default", "j", "Suspended"), "");
+    check_text(&s, "j", "status.startTime", "");
+    /* With work it waits, as ever. */
+    assert_int_equal(sim_create(&s, JOB("k", "\"suspend\":true,\"completions\":1,", "exit 0")),
+                     201);
+    sim_run(&s, 60 * SEC);
+    assert_string_equal(sim_condition(&s, &kind_job, "default", "k", "Suspended"), "True");
+    assert_false(is_over(&s, "k"));
+}
+
+/* The controller sees both at once. */
+static void test_last_success_is_seen_after_suspending(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    char pod[128], began[80], text[80];
+
+    (void)state;
+    begin_on_silent_node(&s, 38, "");
+    sim_text(&s, &kind_job, "default", "j", "status.startTime", began, sizeof began);
+    first_pod(&s, NULL, pod, sizeof pod);
+    sim_stop_cluster(&s);
+    assert_int_equal(
+        sim_patch(&s, &kind_job, "default", "j", NULL, "{\"spec\":{\"suspend\":true}}"), 200);
+    assert_int_equal(sim_patch(&s, &kind_pod, "default", pod, "status",
+                               "{\"status\":{\"phase\":\"Succeeded\"}}"),
+                     200);
+    sim_start(&s, NULL);
+    assert_true(sim_until(&s, 60 * SEC, is_over, "j"));
+    check_end(&s, "j", "Complete", "CompletionsReached");
+    assert_string_equal(sim_condition(&s, &kind_job, "default", "j", "Suspended"), "");
+    sim_text(&s, &kind_job, "default", "j", "status.startTime", text, sizeof text);
+    assert_string_equal(text, began);
+    assert_true(*text);
+}
+
+/* A work queue whose first success has been seen: the pods that still run are given up. */
+static void test_suspended_queue_completes(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 39; seed < 42; seed++) {
+        CLEANUP(sim_fini) struct sim s;
+        char pod[128];
+        sim_begin(&s, seed);
+        assert_int_equal(sim_create(&s, JOB("j", "\"parallelism\":4,", "sleep 100000")), 201);
+        sim_run(&s, 10 * SEC);
+        first_pod(&s, NULL, pod, sizeof pod);
+        s.faults = some_faults;
+        assert_int_equal(sim_patch(&s, &kind_pod, "default", pod, "status",
+                                   "{\"status\":{\"phase\":\"Succeeded\"}}"),
+                         200);
+        sim_run(&s, 30 * SEC);
+        assert_int_equal(sim_num(&s, &kind_job, "default", "j", "status.active"), 3);
+        assert_int_equal(
+            sim_patch(&s, &kind_job, "default", "j", NULL, "{\"spec\":{\"suspend\":true}}"), 200);
+        assert_true(sim_until(&s, 600 * SEC, is_over, "j"));
+        check_end(&s, "j", "Complete", "CompletionsReached");
+        assert_int_equal(sim_num(&s, &kind_job, "default", "j", "status.succeeded"), 1);
+        assert_int_equal(sim_num(&s, &kind_job, "default", "j", "status.failed"), -1);
+    }
+}
+
 /* ---- pods that a hollow node ends, or cannot start ------------------------------------------ */
 
 static void test_deadline_and_missing_images(void **state)
@@ -566,6 +637,9 @@ int main(void)
         cmocka_unit_test(test_adopted_pod_is_counted_once),
         cmocka_unit_test(test_new_orphan_is_adopted),
         cmocka_unit_test(test_suspended_pods_have_not_failed),
+        cmocka_unit_test(test_suspended_without_work_completes),
+        cmocka_unit_test(test_last_success_is_seen_after_suspending),
+        cmocka_unit_test(test_suspended_queue_completes),
         cmocka_unit_test(test_deleted_pod_is_replaced_at_once),
         cmocka_unit_test(test_deleted_pod_is_replaced_when_it_has_ended),
         cmocka_unit_test(test_deadline_and_missing_images),
