@@ -293,6 +293,8 @@ def openapi_v2_operations(t):
              'io.k8s.api.autoscaling.v1.Scale'),
             ('/api/v1/namespaces/{namespace}/pods/{name}/eviction', 'post', 'createCoreV1NamespacedPodEviction', 'post',
              'io.k8s.api.policy.v1.Eviction'),
+            ('/apis/certificates.k8s.io/v1/certificatesigningrequests/{name}/approval', 'put',
+             'replaceCertificatesV1CertificateSigningRequestApproval', 'put', 'io.k8s.api.certificates.v1.CertificateSigningRequest'),
             ('/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}', 'get', 'readRbacAuthorizationV1ClusterRole', 'get',
              'io.k8s.api.rbac.v1.ClusterRole'),
             ('/apis/apps/', 'get', 'getAppsAPIGroup', None, 'io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup'),

@@ -123,6 +123,7 @@ bool served_has_verb(const struct resource *r, const char *verb)
 }
 
 const struct subresource served_subs[] = {
+    { "approval", "", "", NULL, "get,patch,update" },
     { "attach", "", "", "PodAttachOptions", "create,get" },
     { "binding", "", "", "Binding", "create" },
     { "ephemeralcontainers", "", "", NULL, "get,patch,update" },
