@@ -163,6 +163,12 @@ void ep_view_endpoints(const struct endpoints_doc *e, epgroupvec *out, struct ar
     }
 }
 
+/* One on its way out is in slices only, unless publishNotReadyAddresses makes it a ready one. */
+static bool is_listed(const struct ep_addr *x)
+{
+    return x->ready || !x->terminating;
+}
+
 static size_t write_addresses(struct kjw *w, const char *name, const struct ep_group *g, bool ready,
                               size_t room)
 {
@@ -170,7 +176,7 @@ static size_t write_addresses(struct kjw *w, const char *name, const struct ep_g
 
     vec_foreach(&g->addrs, i) {
         const struct ep_addr *x = &g->addrs.items[i];
-        if (x->terminating || x->ready != ready || n >= room)
+        if (!is_listed(x) || x->ready != ready || n >= room)
             continue;
         if (n++ == 0)
             kjw_arr(w, name);
@@ -189,11 +195,11 @@ static size_t write_addresses(struct kjw *w, const char *name, const struct ep_g
     return n;
 }
 
-static size_t staying(const struct ep_group *g)
+static size_t listed(const struct ep_group *g)
 {
     size_t n = 0;
     vec_foreach(&g->addrs, i)
-        n += !g->addrs.items[i].terminating;
+        n += is_listed(&g->addrs.items[i]);
     return n;
 }
 
@@ -206,9 +212,9 @@ void ep_write_subsets(const epgroupvec *groups, bool ports_needed, struct strbuf
     vec_foreach(groups, i) {
         const struct ep_group *g = &groups->items[i];
         bool no_ports = streq(g->ports_json, "[]");
-        if (staying(g) == 0 || room == 0 || (no_ports && ports_needed))
+        if (listed(g) == 0 || room == 0 || (no_ports && ports_needed))
             continue;
-        all += staying(g);
+        all += listed(g);
         kjw_obj(&w, NULL);
         room -= write_addresses(&w, "addresses", g, true, room);
         room -= write_addresses(&w, "notReadyAddresses", g, false, room);

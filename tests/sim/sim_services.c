@@ -181,6 +181,45 @@ static void test_unready_pods(void **state)
     assert_int_equal(look(&s, "head").terminating, 1);
 }
 
+/* Who asks for pods that are not ready gets those on their way out too, until they have ended. */
+static void test_pods_on_their_way_out(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    struct found f;
+
+    (void)state;
+    sim_begin(&s, 4);
+    assert_int_equal(
+        sim_create(&s, SERVICE("eager", "\"selector\":{\"app\":\"web\"},"
+                                        "\"publishNotReadyAddresses\":true," WEB_PORT)),
+        201);
+    assert_int_equal(sim_create(&s, SERVICE("usual", "\"selector\":{\"app\":\"web\"}," WEB_PORT)),
+                     201);
+    assert_int_equal(
+        sim_create(&s, RS("web", 1, "\"ports\":[{\"name\":\"web\",\"containerPort\":8080}],")),
+        201);
+    sim_run(&s, 20 * SEC);
+    assert_int_equal(addresses(&s, "eager", "addresses"), 1);
+    assert_int_equal(addresses(&s, "usual", "addresses"), 1);
+    assert_int_equal(
+        sim_patch(&s, &kind_replicaset, "default", "web", NULL, "{\"spec\":{\"replicas\":0}}"),
+        200);
+    sim_run(&s, 300 * NSEC_PER_MSEC); /* its containers take longer to end */
+    assert_int_equal(addresses(&s, "eager", "addresses"), 1);
+    assert_int_equal(addresses(&s, "eager", "notReadyAddresses"), 0);
+    assert_int_equal(addresses(&s, "usual", "addresses"), 0);
+    assert_int_equal(addresses(&s, "usual", "notReadyAddresses"), 0);
+    f = look(&s, "eager");
+    assert_int_equal(f.ready, 1);
+    assert_int_equal(f.terminating, 1);
+    f = look(&s, "usual");
+    assert_int_equal(f.ready, 0);
+    assert_int_equal(f.terminating, 1);
+    sim_run(&s, 20 * SEC);
+    assert_int_equal(addresses(&s, "eager", "addresses"), 0);
+    assert_int_equal(look(&s, "eager").endpoints, 0);
+}
+
 #define ENDPOINTS                                                                                 \
     "{\"apiVersion\":\"v1\",\"kind\":\"Endpoints\",\"metadata\":{\"name\":\"out\"},\"subsets\":[" \
     "{\"addresses\":[{\"ip\":\"192.0.2.1\",\"nodeName\":\"n\"}],\"ports\":[{\"port\":53,"         \
@@ -295,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_pods_are_found_under_faults),
         cmocka_unit_test(test_ports_differ_between_pods),
         cmocka_unit_test(test_unready_pods),
+        cmocka_unit_test(test_pods_on_their_way_out),
         cmocka_unit_test(test_endpoints_of_others_are_mirrored),
     };
     return cmocka_run_group_tests_name("sim_services", tests, NULL, NULL);
