@@ -49,7 +49,8 @@ struct cel_ast {
     struct cel_ast *target;
     struct cel_ast **args;
     bool *optional;    /* CA_LIST, CA_MAP, CA_STRUCT: which entries; NULL: none */
-    struct str *names; /* CA_STRUCT */
+    struct str *names; /* CA_STRUCT: of fields */
+    uint32_t *colons;  /* CA_STRUCT: what messages about a field point to */
     struct cel_fold *fold;
     const struct cel_function *fn;
     const struct cel_type *type;

@@ -1,6 +1,7 @@
 /* check.c - types of expressions. */
 #include "cel/ast.h"
 #include "cel/cel.h"
+#include "cel/message.h"
 
 struct scope {
     struct scope *up;
@@ -84,6 +85,10 @@ static const struct cel_type *find_name(struct checker *c, struct str name,
     for (size_t i = 0; i < c->env->n_vars; i++) {
         if (str_eqz(name, c->env->vars[i].name))
             return c->env->vars[i].type;
+    }
+    if (str_eqz(name, "google.protobuf.NullValue.NULL_VALUE")) { /* the one enum there is */
+        *ret_value = cel_v_int(0);
+        return &cel_int;
     }
     for (size_t i = 0; i < ARRAY_LEN(type_names) && !t; i++)
         t = str_eqz(name, type_names[i]->name) ? type_names[i] : NULL;
@@ -329,51 +334,49 @@ static const struct cel_type *check_map(struct checker *c, struct cel_ast *n)
                         val ? val : cel_subst_fresh(&c->subst));
 }
 
-/* Messages of protobuf that stand for values of the language. */
-static const struct {
-    const char *name;
-    const struct cel_type *type;
-    bool wrapper;
-    const char *fields[3];
-} messages[] = {
-    { "google.protobuf.Timestamp", &cel_timestamp, false, { "seconds", "nanos" } },
-    { "google.protobuf.Duration", &cel_duration, false, { "seconds", "nanos" } },
-    { "google.protobuf.Int32Value", &cel_int, true, { "value" } },
-    { "google.protobuf.Int64Value", &cel_int, true, { "value" } },
-    { "google.protobuf.UInt32Value", &cel_uint, true, { "value" } },
-    { "google.protobuf.UInt64Value", &cel_uint, true, { "value" } },
-    { "google.protobuf.BoolValue", &cel_bool, true, { "value" } },
-    { "google.protobuf.DoubleValue", &cel_double, true, { "value" } },
-    { "google.protobuf.FloatValue", &cel_double, true, { "value" } },
-    { "google.protobuf.StringValue", &cel_string, true, { "value" } },
-    { "google.protobuf.BytesValue", &cel_bytes, true, { "value" } },
-    { "google.protobuf.ListValue", &cel_list_dyn, false, { "values" } },
-    { "google.protobuf.Struct", &cel_map_dyn, false, { "fields" } },
-};
+/* name: value, or ?name: value with a value that is optional. */
+static void check_struct_field(struct checker *c, struct cel_ast *n, uint32_t i,
+                               const struct cel_message *m)
+{
+    struct cel_ast *value = n->args[i];
+    const struct cel_type *found = now(c, check(c, value));
+    int field = cel_message_field(m, n->names[i]);
+
+    if (field < 0)
+        cel_problem(c->problems, n->colons[i], "undefined field '%.*s'", (int)n->names[i].n,
+                    n->names[i].p);
+    if (n->optional && n->optional[i]) {
+        if (found->kind == CT_OPTIONAL)
+            found = found->elem;
+        else if (!is_dyn(found))
+            mismatch(c, value, cel_type_of(c->a, CT_OPTIONAL, found), found);
+    }
+    if (field >= 0 && !cel_assignable(&c->subst, m->fields[field].type, found))
+        cel_problem(c->problems, n->colons[i],
+                    "expected type of field '%.*s' is '%s' but provided type is '%s'",
+                    (int)n->names[i].n, n->names[i].p, as_found(c, m->fields[field].type),
+                    shown(c, found));
+}
 
 static const struct cel_type *check_struct(struct checker *c, struct cel_ast *n)
 {
-    for (size_t i = 0; i < ARRAY_LEN(messages); i++) {
-        if (!str_eqz(n->name, messages[i].name))
-            continue;
-        const struct cel_type *t = messages[i].type;
-        for (uint32_t k = 0; k < n->n_args; k++) {
-            bool known = false;
-            for (size_t f = 0; messages[i].fields[f]; f++)
-                known |= str_eqz(n->names[k], messages[i].fields[f]);
-            (void)check(c, n->args[k]);
-            if (!known)
-                cel_problem(c->problems, n->args[k]->pos, "undefined field '%.*s'",
-                            (int)n->names[k].n, n->names[k].p);
-            else
-                expect(c, n->args[k],
-                       t->kind == CT_TIMESTAMP || t->kind == CT_DURATION ? &cel_int : t);
-        }
-        if (t->kind == CT_MAP)
-            return cel_type_map(c->a, &cel_string, &cel_dyn);
-        return messages[i].wrapper ? cel_type_of(c->a, CT_WRAPPER, t) : t;
+    bool global = n->name.n && n->name.p[0] == '.';
+    struct str name = { n->name.p + global, n->name.n - global };
+    const struct cel_message *m = cel_message_find(name);
+    struct cel_val ignored;
+
+    if (!m) {
+        const struct cel_type *t = find_name(c, n->name, &ignored);
+        if (!t)
+            return undeclared(c, n);
+        bool type = t->kind == CT_TYPE;
+        cel_problem(c->problems, n->pos, type ? "'%s' is not a message type" : "'%s' is not a type",
+                    type ? t->elem->name : t->name);
+        return &cel_error;
     }
-    return undeclared(c, n);
+    for (uint32_t i = 0; i < n->n_args; i++)
+        check_struct_field(c, n, i, m);
+    return m->wrapper ? cel_type_of(c->a, CT_WRAPPER, m->type) : m->type;
 }
 
 /* ---- loops --------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* eval.c - evaluation. */
+#include "cel/message.h"
 #include "cel/prog.h"
 
 static struct cel_val cancelled(void)
@@ -175,48 +176,35 @@ static struct cel_val run_map(struct cel_run *r, const struct cel_node *n)
     return cel_v_map(r->a, e, sofar.n);
 }
 
-static struct cel_val zero_of(struct cel_run *r, const struct cel_type *t)
+/* The value of a field, one that is optional unwrapped; CK_ABSENT: it is not set. */
+static struct cel_val run_field(struct cel_run *r, const struct cel_node *n, uint32_t i)
 {
-    switch ((enum cel_type_kind)t->kind) {
-    case CT_TIMESTAMP: return (struct cel_val){ .kind = CK_TIMESTAMP };
-    case CT_DURATION: return (struct cel_val){ .kind = CK_DURATION };
-    case CT_INT: return cel_v_int(0);
-    case CT_UINT: return cel_v_uint(0);
-    case CT_DOUBLE: return cel_v_double(0);
-    case CT_BOOL: return cel_v_bool(false);
-    case CT_STRING: return cel_v_str("", 0);
-    case CT_BYTES: return (struct cel_val){ .kind = CK_BYTES, .s = "" };
-    case CT_LIST: return cel_v_list(r->a, NULL, 0);
-    default: return cel_v_map(r->a, NULL, 0);
-    }
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct cel_val v = cel_run_node(r, n->args[i]);
+
+    if (cel_is_err(v) || !n->message->optional[i])
+        return v;
+    if (v.kind == CK_OPTIONAL)
+        return v.opt ? *v.opt : (struct cel_val){ .kind = CK_ABSENT };
+    if (!cel_to_string(r, v, &b))
+        strbuf_append(&b, cel_type_name(v));
+    return cel_v_error(r->a, "cannot initialize optional entry '%s' from non-optional value %s",
+                       n->message->of->fields[n->message->fields[i]].name, strbuf_str(&b));
 }
 
-/* A message of protobuf is the value it stands for. */
+/* A message of protobuf is the value it stands for. A field that is there twice has its last. */
 static struct cel_val run_struct(struct cel_run *r, const struct cel_node *n)
 {
-    struct cel_val v = zero_of(r, n->type), part[2] = { cel_v_int(0), cel_v_int(0) };
+    struct cel_val fields[CEL_MESSAGE_FIELDS_MAX] = { 0 }, v;
 
-    for (uint32_t i = 0; i < n->n_more && i < 2; i++) {
-        part[i] = cel_run_node(r, n->args[i]);
-        if (cel_is_err(part[i]))
-            return part[i];
+    for (uint32_t i = 0; i < n->n_more; i++) {
+        v = run_field(r, n, i);
+        if (cel_is_err(v))
+            return cel_charge(r, n->cost) ? v : cancelled();
+        fields[n->message->fields[i]] = v;
     }
-    (void)cel_charge(r, n->cost);
-    if (n->n_more == 0)
-        return v;
-    struct cel_val seconds = n->slot ? part[1] : part[0], nanos = n->slot ? part[0] : part[1];
-    if (v.kind == CK_TIMESTAMP) {
-        v.i = seconds.i;
-        v.n = (uint32_t)nanos.i;
-        return v;
-    }
-    if (v.kind == CK_DURATION) {
-        if (__builtin_mul_overflow(seconds.i, (int64_t)1000000000, &v.i) ||
-            __builtin_add_overflow(v.i, nanos.i, &v.i))
-            return cel_v_error(r->a, "duration overflow");
-        return v;
-    }
-    return part[0];
+    v = cel_message_make(r, n->message->of, fields);
+    return cel_charge(r, n->cost) ? v : cancelled();
 }
 
 /* ---- loops --------------------------------------------------------------------------------------- */

@@ -373,6 +373,7 @@ static struct cel_ast *message(struct cel_parser *p, const struct cel_ast *type)
     struct nodes items = { 0 };
     struct flags optional = { 0 };
     struct vec_of(struct str) names = { 0 };
+    struct vec_of(uint32_t) colons = { 0 };
 
     (void)qualified(type, &full);
     n->name = (struct str){ arena_strndup(p->a, strbuf_str(&full), full.len), full.len };
@@ -386,6 +387,7 @@ static struct cel_ast *message(struct cel_parser *p, const struct cel_ast *type)
         }
         vec_push(&names, p->lex.body);
         next(p);
+        vec_push(&colons, here(p));
         if (!expect(p, ':'))
             break;
         vec_push(&items, parse_expr(p));
@@ -397,6 +399,10 @@ static struct cel_ast *message(struct cel_parser *p, const struct cel_ast *type)
     if (names.n)
         memcpy(n->names, names.items, names.n * sizeof *n->names);
     vec_fini(&names);
+    n->colons = arena_newn0(p->a, colons.n + 1, uint32_t);
+    if (colons.n)
+        memcpy(n->colons, colons.items, colons.n * sizeof *n->colons);
+    vec_fini(&colons);
     keep(p, n, &items);
     keep_flags(p, n, &optional);
     return n;

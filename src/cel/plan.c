@@ -1,6 +1,7 @@
 /* plan.c - the program of a checked tree. Constant lists, maps and conversions are evaluated here.
  */
 #include "cel/ast.h"
+#include "cel/message.h"
 #include "cel/prog.h"
 #include "cel/re.h"
 
@@ -88,7 +89,7 @@ static struct cel_node *plan_ident(struct planner *p, struct cel_ast *n, bool br
     struct str name = n->name;
     struct cel_node *v;
 
-    if (n->value.kind == CK_TYPE)
+    if (n->value.kind != CK_ABSENT) /* a type, or the constant of an enum */
         return constant(p, n->value);
     for (struct local *l = name.p[0] == '.' ? NULL : p->locals; l; l = l->up) {
         if (str_eq(l->name, name)) {
@@ -354,16 +355,21 @@ static struct cel_node *plan_aggregate(struct planner *p, struct cel_ast *n)
 static struct cel_node *plan_struct(struct planner *p, struct cel_ast *n)
 {
     struct cel_node *s = node_new(p, OP_STRUCT, n->n_args);
+    struct cel_node_message *m = arena_new0(p->e->a, struct cel_node_message);
+    bool global = n->name.n && n->name.p[0] == '.';
+    uint8_t *fields = arena_alloc(p->e->a, n->n_args + 1, 1);
+    bool *optional = arena_alloc(p->e->a, n->n_args + 1, 1);
 
     s->cost = 40;
-    s->type = n->type->kind == CT_WRAPPER ? n->type->elem
-              : n->type->kind == CT_MAP   ? &cel_map_dyn
-                                          : n->type;
-    for (uint32_t i = 0; i < n->n_args; i++)
+    s->message = m;
+    m->of = cel_message_find((struct str){ n->name.p + global, n->name.n - global });
+    m->fields = fields;
+    m->optional = optional;
+    for (uint32_t i = 0; i < n->n_args; i++) {
         s->args[i] = plan(p, n->args[i], false);
-    /* Two fields only where they are seconds and nanoseconds; the order tells which. */
-    if (n->n_args && str_eqz(n->names[0], "nanos"))
-        s->slot = 1;
+        fields[i] = (uint8_t)cel_message_field(m->of, n->names[i]);
+        optional[i] = n->optional && n->optional[i];
+    }
     return s;
 }
 

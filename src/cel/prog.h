@@ -46,12 +46,18 @@ struct cel_node {
             const struct cel_function *fn; /* OP_CALL */
             const struct re *pattern;      /* of matches() and find() with a constant */
         };
-        struct str name;             /* OP_SELECT, OP_HAS */
-        const bool *which;           /* OP_LIST, OP_MAP: optional entries */
-        struct cel_node_fold *fold;  /* OP_FOLD */
-        const struct cel_type *type; /* OP_STRUCT */
+        struct str name;                        /* OP_SELECT, OP_HAS */
+        const bool *which;                      /* OP_LIST, OP_MAP: optional entries */
+        struct cel_node_fold *fold;             /* OP_FOLD */
+        const struct cel_node_message *message; /* OP_STRUCT */
     };
     const struct cel_node **args;
+};
+
+struct cel_node_message {
+    const struct cel_message *of;
+    const uint8_t *fields; /* the number of the field of each argument */
+    const bool *optional;  /* ?name: value */
 };
 
 struct cel_node_fold {

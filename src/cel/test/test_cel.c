@@ -96,6 +96,49 @@ static void test_odd_corners_are_upstreams(void **state)
            "insert failed: key [0] already exists");
 }
 
+/* Whatever is given for a field, no other part of a value is read as its number. */
+static void test_fields_of_messages_have_their_type(void **state)
+{
+    static const char *const strange[] = { "'a'",       "b'a'",          "1.5",
+                                           "true",      "null",          "[1]",
+                                           "{1: 2}",    "type(1)",       "1u",
+                                           "ip('::1')", "url('/a')",     "quantity('1')",
+                                           "int",       "format.uuid()", "optional.none()" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(strange); i++) {
+        CLEANUP(arena_free) struct arena *a = arena_new();
+        struct cel_val v;
+        const char *text = arena_printf(a,
+                                        "[string(google.protobuf.Timestamp{seconds: dyn(%s)}), "
+                                        "string(google.protobuf.Duration{nanos: dyn(%s)})]",
+                                        strange[i], strange[i]);
+        CLEANUP(cel_expr_free) struct cel_expr *e = compile(&nothing, text);
+        assert_int_equal(cel_eval(e, NULL, CEL_LIMIT_CALL, a, &v, NULL), CEL_RUNTIME);
+        assert_true(strncmp(v.s, "field type conversion error for google.protobuf.", 48) == 0);
+    }
+    expect("google.protobuf.Timestamp{seconds: 253402300799, nanos: 1000000000}",
+           "timestamp overflow");
+    expect("google.protobuf.Timestamp{seconds: 9223372036854775807, nanos: 1000000000}",
+           "timestamp overflow");
+}
+
+/* [a, a] of [a, a] of ...: a value of few parts, as text or JSON one of many. */
+static void test_shared_values_in_messages_are_bounded(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct cel_val v;
+
+    (void)state;
+    strbuf_append(&text, "google.protobuf.ListValue{values: [1]");
+    for (int i = 0; i < 30; i++)
+        strbuf_append(&text, ".map(a, [a, a])");
+    strbuf_append(&text, "}.size() == 1");
+    CLEANUP(cel_expr_free) struct cel_expr *e = compile(&nothing, strbuf_str(&text));
+    assert_int_equal(cel_eval(e, NULL, CEL_LIMIT_CALL, a, &v, NULL), CEL_COST);
+}
+
 /* A bound value is evaluated where it is used first, perhaps in a loop: loops of its own must not
  * touch the variables of that one. */
 static void test_what_is_bound_has_variables_of_its_own(void **state)
@@ -818,6 +861,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_must_hold),
         cmocka_unit_test(test_odd_corners_are_upstreams),
+        cmocka_unit_test(test_fields_of_messages_have_their_type),
+        cmocka_unit_test(test_shared_values_in_messages_are_bounded),
         cmocka_unit_test(test_what_is_bound_has_variables_of_its_own),
         cmocka_unit_test(test_time_zones),
         cmocka_unit_test(test_urls),
