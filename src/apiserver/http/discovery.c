@@ -84,12 +84,13 @@ static void write_verbs(struct kjw *w, const struct resource *r)
 static void write_storage_hash(struct kjw *w, const struct resource *r)
 {
     CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
+    const char *version = r->hashed_as ? r->hashed_as : r->stored_as;
     uint8_t sum[DIGEST_SIZE];
 
     if (!served_has_verb(r, "create") || !served_has_verb(r, "get"))
         return;
-    if (r->stored_as)
-        strbuf_appendf(&name, "%s/%s", r->stored_as, r->kind);
+    if (version)
+        strbuf_appendf(&name, "%s/%s", version, r->kind);
     else
         strbuf_appendf(&name, "%s/%s/%s", r->group, r->version, r->kind);
     digest_sha256(name.data, name.len, sum);

@@ -105,7 +105,7 @@ static const struct entry entries[] = {
     { { IN(STORAGE, "CSIStorageCapacity", "csistoragecapacities", "csistoragecapacity"), NAMESPACED, BY(capacity_strategy) }, NULL },
     { { IN(STORAGE, "StorageClass", "storageclasses", "storageclass"), SHORT("sc"), BY(storageclass_strategy) }, &storageclass_columns },
     { { IN(STORAGE, "VolumeAttachment", "volumeattachments", "volumeattachment"), STATUS, SUBS("status"), BY(attachment_strategy) }, &attachment_columns },
-    { { IN(STORAGE, "VolumeAttributesClass", "volumeattributesclasses", "volumeattributesclass"), SHORT("vac"), BY(volume_attributes_strategy) }, &volume_attributes_columns },
+    { { IN(STORAGE, "VolumeAttributesClass", "volumeattributesclasses", "volumeattributesclass"), SHORT("vac"), .hashed_as = STORAGE "/v1beta1", BY(volume_attributes_strategy) }, &volume_attributes_columns },
 };
 /* clang-format on */
 
