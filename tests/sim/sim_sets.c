@@ -544,6 +544,138 @@ static void test_replication_controllers(void **state)
     assert_int_equal(kj_len(kj_path(kj_root(freed), "metadata.ownerReferences")), 0);
 }
 
+/* ---- minReadySeconds ----------------------------------------------------------------------- */
+
+struct waiting { /* for pods that are ready to be available */
+    const struct kind *kind;
+    const char *name, *ready, *available; /* paths of the numbers */
+    int64_t n;                            /* how many pods */
+};
+
+static bool all_ready(struct sim *s, void *arg)
+{
+    const struct waiting *w = arg;
+    return sim_num(s, w->kind, "default", w->name, w->ready) == w->n;
+}
+
+static int64_t available(struct sim *s, const struct waiting *w)
+{
+    return MAX(sim_num(s, w->kind, "default", w->name, w->available), (int64_t)0);
+}
+
+/* When the last pod became ready. */
+static nsec_t last_ready(struct sim *s, const char *name)
+{
+    struct kobj *o;
+    size_t it = 0;
+    nsec_t last = 0;
+
+    while ((o = informer_next(s->pods, &it))) {
+        const struct condition *c = condition_find(&pod_of(o)->status.conditions, "Ready");
+        if (c && c->status == COND_TRUE &&
+            streq(str_or(kstrmap_get(&o->meta.labels, "app"), ""), name))
+            last = MAX(last, c->last_transition_time);
+    }
+    return last;
+}
+
+/* With minReadySeconds 60. Nothing happens to the pods while they wait: only the time does it. */
+static void check_available_in_time(struct sim *s, const struct waiting *w)
+{
+    assert_true(sim_until(s, 30 * SEC, all_ready, (void *)(uintptr_t)w));
+    assert_int_equal(available(s, w), 0);
+    nsec_t due = last_ready(s, w->name) + 60 * SEC;
+    sim_run(s, due - 20 * SEC - loop_wall(s->loop));
+    assert_int_equal(available(s, w), 0);
+    sim_run(s, due + 2 * SEC - loop_wall(s->loop));
+    assert_int_equal(available(s, w), w->n);
+    assert_int_equal(last_ready(s, w->name) + 60 * SEC, due);
+}
+
+#define WAITS "\"minReadySeconds\":60,"
+
+static void test_statefulset_waits_for_its_pods(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    const struct waiting w = { &kind_statefulset, "web", "status.readyReplicas",
+                               "status.availableReplicas", 3 };
+
+    (void)state;
+    sim_begin(&s, 6);
+    assert_int_equal(sim_create(&s, STS("web", 3, WAITS "\"podManagementPolicy\":\"Parallel\",")),
+                     201);
+    check_available_in_time(&s, &w);
+}
+
+static bool has_second(struct sim *s, void *arg)
+{
+    return look(s, arg).pod[1] != NULL;
+}
+
+/* In order the second pod is made when the first is available. */
+static void test_next_pod_waits_for_the_first(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    const struct waiting first = { &kind_statefulset, "web", "status.readyReplicas",
+                                   "status.availableReplicas", 1 };
+
+    (void)state;
+    sim_begin(&s, 10);
+    assert_int_equal(sim_create(&s, STS("web", 2, WAITS)), 201);
+    assert_true(sim_until(&s, 30 * SEC, all_ready, (void *)(uintptr_t)&first));
+    nsec_t due = last_ready(&s, "web") + 60 * SEC;
+    assert_true(sim_until(&s, 70 * SEC, has_second, "web"));
+    assert_that(look(&s, "web").pod[1]->obj.meta.created, >=, due);
+    assert_that(look(&s, "web").pod[1]->obj.meta.created, <=, due + SEC);
+}
+
+static void test_daemonset_waits_for_its_pods(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    const struct waiting w = { &kind_daemonset, "agent", "status.numberReady",
+                               "status.numberAvailable", 5 };
+
+    (void)state;
+    sim_begin(&s, 7);
+    assert_int_equal(sim_create(&s, DS("agent", WAITS)), 201);
+    check_available_in_time(&s, &w);
+    assert_int_equal(
+        MAX(sim_num(&s, &kind_daemonset, "default", "agent", "status.numberUnavailable"), 0), 0);
+}
+
+static void test_replicaset_waits_for_its_pods(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    const struct waiting w = { &kind_replicaset, "web", "status.readyReplicas",
+                               "status.availableReplicas", 3 };
+
+    (void)state;
+    sim_begin(&s, 8);
+    assert_int_equal(
+        sim_create(&s,
+                   "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"metadata\":{"
+                   "\"name\":\"web\"},\"spec\":{\"replicas\":3," WAITS
+                   "\"selector\":{\"matchLabels\":{\"app\":\"web\"}}," TEMPLATE("web", "a:1") "}}"),
+        201);
+    check_available_in_time(&s, &w);
+}
+
+static void test_replication_controller_waits_for_its_pods(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    const struct waiting w = { &kind_rc, "old", "status.readyReplicas", "status.availableReplicas",
+                               3 };
+
+    (void)state;
+    sim_begin(&s, 9);
+    assert_int_equal(
+        create_rc(&s, "{\"apiVersion\":\"v1\",\"kind\":\"ReplicationController\",\"metadata\":{"
+                      "\"name\":\"old\"},\"spec\":{\"replicas\":3," WAITS
+                      "\"selector\":{\"app\":\"old\"}," TEMPLATE("old", "a:1") "}}"),
+        201);
+    check_available_in_time(&s, &w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -558,6 +690,11 @@ int main(void)
         cmocka_unit_test(test_daemons_follow_nodes),
         cmocka_unit_test(test_failed_daemons_come_back),
         cmocka_unit_test(test_replication_controllers),
+        cmocka_unit_test(test_statefulset_waits_for_its_pods),
+        cmocka_unit_test(test_next_pod_waits_for_the_first),
+        cmocka_unit_test(test_daemonset_waits_for_its_pods),
+        cmocka_unit_test(test_replicaset_waits_for_its_pods),
+        cmocka_unit_test(test_replication_controller_waits_for_its_pods),
     };
     return cmocka_run_group_tests_name("sim_sets", tests, NULL, NULL);
 }
