@@ -1,5 +1,5 @@
 """accounts.py - what admission makes of a pod's service account. Only on servers that were started with that plugin (--accounts)."""
-from client import check, pod
+from client import STRATEGIC, check, pod
 
 PATH = '/var/run/secrets/kubernetes.io/serviceaccount'
 PREFIX = 'kube-api-access-'
@@ -119,3 +119,142 @@ def dry_run_is_admitted_as_well(t):
     account(t)
     a = t.post(t.pods(), pod('p'), dryRun='All')
     t.eq(len(volumes(t.code(a, 201).json)), 1, 'volumes')
+
+
+# ---- mirror pods ----
+
+def mirror(spec=None):
+    return pod('p', {'nodeName': 'n', **(spec or {})}, annotations={'kubernetes.io/config.mirror': 'x'})
+
+
+def forbidden(t, a, why):
+    t.status(a, 403, 'Forbidden', f'pods "p" is forbidden: {why}', details={'name': 'p', 'kind': 'pods'})
+
+
+@with_accounts
+def a_mirror_pod_stays_as_it_is(t):
+    account(t, imagePullSecrets=[{'name': 'pull'}])
+    p = t.make(t.pods(), mirror())
+    t.eq([p['spec'].get(k) for k in ('serviceAccountName', 'serviceAccount', 'volumes', 'imagePullSecrets')], 4 * [None], 'spec')
+    t.eq(mounts(p['spec']['containers'][0]), [], 'mounts')
+
+
+@with_accounts
+def a_mirror_pod_needs_no_account(t):
+    t.make(t.pods(), mirror())
+
+
+@with_accounts
+def a_mirror_pod_has_no_account(t):
+    account(t)
+    for field in ('serviceAccountName', 'serviceAccount'):
+        forbidden(t, t.post(t.pods(), mirror({field: 'default'})), 'a mirror pod may not reference service accounts')
+
+
+@with_accounts
+def a_mirror_pod_uses_no_secrets(t):
+    env = [{'name': 'E', 'valueFrom': {'secretKeyRef': {'name': 's', 'key': 'k'}}}]
+    c = {'name': 'c', 'image': 'busybox:1'}
+    ref = {'secretRef': {'name': 's'}}
+    for spec in ({'imagePullSecrets': [{'name': 's'}]},
+                 {'containers': [{**c, 'env': env}]},
+                 {'containers': [{**c, 'envFrom': [ref]}]},
+                 {'initContainers': [{**c, 'env': env}], 'containers': [{**c, 'name': 'd'}]},
+                 *({'volumes': [{'name': 'v', **source}]} for source in (
+                     {'secret': {'secretName': 's'}},
+                     {'projected': {'sources': [{'secret': {'name': 's'}}]}},
+                     {'azureFile': {'secretName': 's', 'shareName': 'a'}},
+                     {'cephfs': {'monitors': ['a'], **ref}},
+                     {'cinder': {'volumeID': 'a', **ref}},
+                     {'flexVolume': {'driver': 'a', **ref}},
+                     {'rbd': {'monitors': ['a'], 'image': 'a', **ref}},
+                     {'scaleIO': {'gateway': 'a', 'system': 'a', 'volumeName': 'a', **ref}},
+                     {'iscsi': {'targetPortal': 'a', 'iqn': 'iqn.2001-04.com.example:x', 'lun': 0, **ref}},
+                     {'storageos': {'volumeName': 'a', **ref}},
+                     {'csi': {'driver': 'a', 'nodePublishSecretRef': {'name': 's'}}}))):
+        forbidden(t, t.post(t.pods(), mirror(spec)), 'a mirror pod may not reference secrets')
+
+
+@with_accounts
+def a_mirror_pod_projects_no_token(t):
+    source = {'serviceAccountToken': {'path': 't'}}
+    forbidden(t, t.post(t.pods(), mirror({'volumes': [{'name': 'v', 'projected': {'sources': [source]}}]})),
+              'a mirror pod may not use ServiceAccountToken volume projections')
+
+
+# ---- accounts that limit the Secrets of their pods ----
+
+def limited(t, value='true', **more):
+    return account(t, **{'metadata': {'name': 'default', 'annotations': {'kubernetes.io/enforce-mountable-secrets': value}},
+                         'secrets': [{'name': 'mine'}], 'imagePullSecrets': [{'name': 'pull'}], **more})
+
+
+def env_of(name):
+    return {'env': [{'name': 'E', 'valueFrom': {'secretKeyRef': {'name': name, 'key': 'k'}}}]}
+
+
+def env_from(name):
+    return {'envFrom': [{'secretRef': {'name': name}}]}
+
+
+def using(name):
+    """Specs of pods that use this Secret, with the words for it."""
+    c = {'name': 'c', 'image': 'busybox:1'}
+    d = [{**c, 'name': 'd'}]
+    return (({'volumes': [{'name': 'v', 'secret': {'secretName': name}}]}, 'volume with'),
+            ({'initContainers': [{**c, **env_of(name)}], 'containers': d}, 'init container c with envVar E referencing'),
+            ({'initContainers': [{**c, **env_from(name)}], 'containers': d}, 'init container c with envFrom referencing'),
+            ({'containers': [{**c, **env_of(name)}]}, 'container c with envVar E referencing'),
+            ({'containers': [{**c, **env_from(name)}]}, 'container c with envFrom referencing'))
+
+
+FOREIGN = 'secret.secretName="foreign" is not allowed because service account default does not reference that secret'
+
+
+@with_accounts
+def a_limited_account_keeps_foreign_secrets_from_its_pods(t):
+    limited(t)
+    for spec, words in using('foreign'):
+        forbidden(t, t.post(t.pods(), pod('p', spec)), f'{words} {FOREIGN}')
+    for spec, _ in using('mine'):
+        t.code(t.post(t.pods(), pod('p', spec), dryRun='All'), 201)
+
+
+@with_accounts
+def a_limited_account_keeps_foreign_pull_secrets_from_its_pods(t):
+    limited(t)
+    forbidden(t, t.post(t.pods(), pod('p', {'imagePullSecrets': [{'name': 'pull'}, {'name': 'mine'}]})),
+              'imagePullSecrets[1].name="mine" is not allowed because service account default does not reference that imagePullSecret')
+    t.has(t.make(t.pods(), pod('p')), 'spec.imagePullSecrets', [{'name': 'pull'}])
+
+
+@with_accounts
+def a_limited_account_minds_no_other_use_of_secrets(t):
+    limited(t)
+    t.make(t.pods(), pod('p', {'volumes': [{'name': 'v', 'projected': {'sources': [{'secret': {'name': 'foreign'}}]}}]}))
+
+
+@with_accounts
+def an_account_is_limited_by_what_go_reads_as_true(t):
+    limited(t, 'T')
+    forbidden(t, t.post(t.pods(), pod('p', using('foreign')[0][0])), f'volume with {FOREIGN}')
+
+
+@with_accounts
+def an_account_is_not_limited_by_other_words(t):
+    limited(t, 'yes')
+    t.make(t.pods(), pod('p', using('foreign')[0][0]))
+
+
+@with_accounts
+def a_limited_account_judges_ephemeral_containers(t):
+    limited(t)
+    t.make(t.pods(), pod('p'))
+
+    def add(more):
+        return t.patch(f'{t.pods()}/p/ephemeralcontainers', {'spec': {'ephemeralContainers': [{'name': 'e', 'image': 'x', **more}]}},
+                       content=STRATEGIC)
+    for more, words in ((env_of('foreign'), 'envVar E'), (env_from('foreign'), 'envFrom')):
+        a = t.code(add(more), 500)  # kube-apiserver does not make a 403 of this one
+        t.eq([a['reason'], a['details'], a['message']], [None, None, f'ephemeral container e with {words} referencing {FOREIGN}'], 'answer')
+    t.code(add(env_of('mine')), 200)

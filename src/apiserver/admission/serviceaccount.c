@@ -1,6 +1,7 @@
-/* serviceaccount.c - the admission step ServiceAccount: a pod runs as an account, and gets what its
- * containers need to talk to the server as that account. And the token of a Secret that is to hold
- * one. */
+/* serviceaccount.c - the admission step ServiceAccount: a pod runs as an account, gets what its
+ * containers need to talk to the server as that account, and uses no Secrets that the account keeps
+ * from it. And the token of a Secret that is to hold one. */
+#include "apiserver/admission/podsecrets.h"
 #include "apiserver/authn/accounts.h"
 #include "apiserver/authn/claims.h"
 #include "apiserver/registry/internal.h"
@@ -8,6 +9,7 @@
 
 #define MOUNT_PATH    "/var/run/secrets/kubernetes.io/serviceaccount"
 #define VOLUME_PREFIX "kube-api-access-"
+#define MIRROR        "kubernetes.io/config.mirror"
 #define ACCOUNT_NAME  "kubernetes.io/service-account.name"
 #define ACCOUNT_UID   "kubernetes.io/service-account.uid"
 #define TOKEN_TYPE    "kubernetes.io/service-account-token"
@@ -117,34 +119,131 @@ static bool wants_token(struct kj_mval *spec, const struct kj_val *account)
     return kj_bool(kj_get(account, "automountServiceAccountToken"), true);
 }
 
+/* *ret NULL, and 0: it is as if there were one that says nothing. */
+static int find_account(const struct apiserver *s, const struct admission_req *r, const char *name,
+                        struct kj_doc **ret, struct kerr *err)
+{
+    account_of(s, r->ns, name, ret);
+    /* LENIENT, MADE: nobody will make it, or somebody will in a moment. */
+    if (*ret || (s->account_mode != APISERVER_ACCOUNTS_STRICT && streq(name, "default")))
+        return 0;
+    return admission_forbid(r, err,
+                            "error looking up service account %s/%s: serviceaccount \"%s\" not "
+                            "found",
+                            r->ns, name, name);
+}
+
+static int check_secrets(const struct admission_req *r, const struct kj_val *account,
+                         const struct kj_val *pod, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+
+    return podsecrets_are_limited(account) && podsecrets_foreign(account, pod, &why)
+               ? admission_forbid(r, err, "%s", why.data)
+               : 0;
+}
+
+/* The kubelet shows by them what it runs anyway: it would give up one that comes back changed. */
+static bool is_mirror(const struct kj_val *annotations)
+{
+    return kj_get(annotations, MIRROR) != NULL;
+}
+
+static bool projects_token(const struct kj_val *pod)
+{
+    struct kj_iter volumes = kj_iter(kj_path(pod, "spec.volumes"));
+    const struct kj_val *v, *source;
+
+    while (kj_next(&volumes, NULL, &v))
+        for (struct kj_iter it = kj_iter(kj_path(v, "projected.sources"));
+             kj_next(&it, NULL, &source);)
+            if (kj_type(kj_get(source, "serviceAccountToken")) == KJ_OBJ)
+                return true;
+    return false;
+}
+
+static int check_mirror(const struct admission_req *r, const struct kj_val *pod, struct kerr *err)
+{
+    if (*kj_str_or(kj_path(pod, "spec.serviceAccountName"), ""))
+        return admission_forbid(r, err, "a mirror pod may not reference service accounts");
+    if (podsecrets_any(pod))
+        return admission_forbid(r, err, "a mirror pod may not reference secrets");
+    if (projects_token(pod))
+        return admission_forbid(r, err,
+                                "a mirror pod may not use ServiceAccountToken volume projections");
+    return 0;
+}
+
 static int pod_mutate(void *self, const struct admission_req *r, struct kj_mdoc *d,
                       struct kj_mval *obj, struct kerr *err)
 {
     const struct apiserver *s = self;
-    CLEANUP(kj_doc_free) struct kj_doc *account = NULL;
+    CLEANUP(kj_doc_free) struct kj_doc *account = NULL, *frozen = NULL;
     struct kj_mval *spec = kj_mget(obj, "spec");
 
     if (!is_core(r, "pods") || !streq(r->operation, "CREATE") || *r->subresource || !spec)
         return 0;
+    if (kj_mget(kj_mget(kj_mget(obj, "metadata"), "annotations"), MIRROR)) {
+        frozen = kj_freeze(obj);
+        return check_mirror(r, kj_root(frozen), err);
+    }
     const char *name = str_or(kj_mstr_get(kj_mget(spec, "serviceAccountName")), "");
     name = *name ? arena_strdup(r->call->arena, name) : "default";
-    account_of(s, r->ns, name, &account);
-    bool is_default = streq(name, "default");
-    if (!account && s->account_mode == APISERVER_ACCOUNTS_LENIENT && is_default)
-        return 0;
-    /* MADE: the account to come has nothing in it, so the pod is as it will be. */
-    if (!account && !(s->account_mode == APISERVER_ACCOUNTS_MADE && is_default))
-        return admission_forbid(r, err,
-                                "error looking up service account %s/%s: serviceaccount \"%s\" "
-                                "not found",
-                                r->ns, name, name);
+    int e = find_account(s, r, name, &account, err);
+    if (e < 0 || (!account && s->account_mode == APISERVER_ACCOUNTS_LENIENT))
+        return e;
     kj_mset(d, spec, "serviceAccountName", kj_mstr(d, name));
     if (wants_token(spec, kj_root(account)))
         add_volume(s, d, spec);
     const struct kj_val *secrets = kj_get(kj_root(account), "imagePullSecrets");
     if (kj_mlen(kj_mget(spec, "imagePullSecrets")) == 0 && kj_len(secrets) > 0)
         kj_mset(d, spec, "imagePullSecrets", kj_mcopy(d, secrets));
-    return 1;
+    if (podsecrets_are_limited(kj_root(account))) {
+        frozen = kj_freeze(obj);
+        e = check_secrets(r, kj_root(account), kj_root(frozen), err);
+    }
+    return e < 0 ? e : 1;
+}
+
+/* Upstream forgets to make a 403 of it. */
+static int fail_plainly(const struct admission_req *r, struct kerr *err, const char *why)
+{
+    struct api_refusal *x = arena_new0(r->call->arena, struct api_refusal);
+
+    *x = (struct api_refusal){ .code = 500,
+                               .reason = "",
+                               .message = arena_strdup(r->call->arena, why) };
+    r->call->refusal = x;
+    return kerr_set(err, -EPERM, "%s", why);
+}
+
+/* What webhooks may have changed meanwhile. */
+static int pod_validate(void *self, const struct admission_req *r, const struct kj_val *obj,
+                        struct kerr *err)
+{
+    const struct apiserver *s = self;
+    CLEANUP(kj_doc_free) struct kj_doc *account = NULL;
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    const char *name = kj_str_or(kj_path(obj, "spec.serviceAccountName"), "");
+    bool create = streq(r->operation, "CREATE") && !*r->subresource;
+    bool ephemeral = streq(r->operation, "UPDATE") && streq(r->subresource, "ephemeralcontainers");
+
+    if (!is_core(r, "pods") || !(create || ephemeral))
+        return 0;
+    if (create && is_mirror(kj_path(obj, "metadata.annotations")))
+        return check_mirror(r, obj, err);
+    if (!*name)
+        return s->account_mode == APISERVER_ACCOUNTS_LENIENT
+                   ? 0
+                   : admission_forbid(r, err, "no service account specified for pod %s/%s", r->ns,
+                                      kj_str_or(kj_path(obj, "metadata.name"), ""));
+    int e = find_account(s, r, name, &account, err);
+    if (e < 0 || create)
+        return e < 0 ? e : check_secrets(r, kj_root(account), obj, err);
+    return podsecrets_are_limited(kj_root(account)) &&
+                   podsecrets_foreign_ephemeral(kj_root(account), obj, &why)
+               ? fail_plainly(r, err, why.data)
+               : 0;
 }
 
 /* ---- Secrets ------------------------------------------------------------------------------------ */
@@ -206,7 +305,7 @@ static int secret_mutate(void *self, const struct admission_req *r, struct kj_md
 
 void serviceaccount_add(struct apiserver *s)
 {
-    static const struct admission_step pod = { "ServiceAccount", pod_mutate, NULL },
+    static const struct admission_step pod = { "ServiceAccount", pod_mutate, pod_validate },
                                        secret = { "TokenController", secret_mutate, NULL };
 
     apiserver_add_admission(s, &pod, s);
