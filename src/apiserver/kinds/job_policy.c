@@ -1,7 +1,13 @@
 /* job_policy.c - what a job does about failed pods and finished indexes. */
 #include "apiserver/kinds/internal.h"
 
-enum { INDEXES_MANY = 100000, RULES_MAX = 20, MANAGER_MAX = 63, INDEXES_TEXT_MAX = 64 << 10 };
+enum {
+    INDEXES_MANY = 100000,
+    FAILED_FEW = 10000,
+    RULES_MAX = 20,
+    MANAGER_MAX = 63,
+    INDEXES_TEXT_MAX = 64 << 10
+};
 
 /* ---- failures -----------------------------------------------------------------------------------
  */
@@ -254,32 +260,52 @@ static void check_success_policy(struct check *c, const char *path, const struct
 /* ---- indexes ------------------------------------------------------------------------------------
  */
 
+static void check_limit(struct check *c, const char *path, const struct kj_val *v, int64_t most,
+                        const char *when)
+{
+    if (kj_i64_or(v, 0) > most)
+        err_invalid_i64(c, path, kj_i64_or(v, 0),
+                        at(c, "must be less than or equal to %lld%s", (long long)most, when));
+}
+
+/* An index that fails by itself is kept by number. */
+static void check_many_indexes(struct check *c, const char *path, const struct kj_val *spec)
+{
+    static const char when[] =
+        " when completions are above 100000 and used with backoff limit per index";
+
+    if (!v_has(spec, "maxFailedIndexes"))
+        err_required(c, at(c, "%s.maxFailedIndexes", path),
+                     "must be specified when completions is above 100000");
+    check_limit(c, at(c, "%s.parallelism", path), kj_get(spec, "parallelism"), FAILED_FEW, when);
+    check_limit(c, at(c, "%s.maxFailedIndexes", path), kj_get(spec, "maxFailedIndexes"), FAILED_FEW,
+                when);
+}
+
 static void check_indexes(struct check *c, const char *path, const struct kj_val *spec)
 {
     static const char *const need_index[] = { "backoffLimitPerIndex", "maxFailedIndexes" };
-    bool indexed = streq(v_str(spec, "completionMode"), "Indexed");
-    int64_t completions = kj_i64_or(kj_get(spec, "completions"), 0);
-    int64_t parallelism = kj_i64_or(kj_get(spec, "parallelism"), 0), n;
+    const char *mode = v_str(spec, "completionMode");
+    const char *failed = at(c, "%s.maxFailedIndexes", path);
+    int64_t completions, n;
 
     if (v_has(spec, "maxFailedIndexes") && !v_has(spec, "backoffLimitPerIndex"))
         err_required(c, at(c, "%s.backoffLimitPerIndex", path),
                      "when maxFailedIndexes is specified");
-    for (size_t i = 0; !indexed && i < ARRAY_LEN(need_index); i++)
+    for (size_t i = 0; (!*mode || streq(mode, "NonIndexed")) && i < ARRAY_LEN(need_index); i++)
         if (kj_i64(kj_get(spec, need_index[i]), &n) == 0)
             err_invalid_i64(c, at(c, "%s.%s", path, need_index[i]), n,
                             "requires indexed completion mode");
-    if (!indexed)
+    if (!streq(mode, "Indexed"))
         return;
-    if (parallelism > INDEXES_MANY)
-        err_invalid_i64(c, at(c, "%s.parallelism", path), parallelism,
-                        "must be less than or equal to 100000 when completion mode is Indexed");
-    if (kj_i64(kj_get(spec, "maxFailedIndexes"), &n) == 0 && n > completions)
-        err_invalid_i64(c, at(c, "%s.maxFailedIndexes", path), n,
-                        "must be less than or equal to completions");
-    if (v_has(spec, "backoffLimitPerIndex") && completions > INDEXES_MANY &&
-        !v_has(spec, "maxFailedIndexes"))
-        err_required(c, at(c, "%s.maxFailedIndexes", path),
-                     "must be specified when completions is above 100000");
+    bool counted = kj_i64(kj_get(spec, "completions"), &completions) == 0;
+    check_limit(c, at(c, "%s.parallelism", path), kj_get(spec, "parallelism"), INDEXES_MANY,
+                " when completion mode is Indexed");
+    if (counted && kj_i64(kj_get(spec, "maxFailedIndexes"), &n) == 0 && n > completions)
+        err_invalid_i64(c, failed, n, "must be less than or equal to completions");
+    check_limit(c, failed, kj_get(spec, "maxFailedIndexes"), INDEXES_MANY, "");
+    if (counted && completions > INDEXES_MANY && v_has(spec, "backoffLimitPerIndex"))
+        check_many_indexes(c, path, spec);
 }
 
 static void check_manager(struct check *c, const char *path, const char *manager)
