@@ -2,6 +2,7 @@
 #include "api/podresources.h"
 #include "apiserver/admission/quota.h"
 #include "base/ktime.h"
+#include "base/num.h"
 
 static void add_request(struct quota_usage *u, const char *name, struct qty q)
 {
@@ -27,7 +28,8 @@ bool quota_pod_overdue(const struct kj_val *pod, nsec_t now)
     nsec_t at;
 
     return since && grace >= 0 && grace < 1 << 30 &&
-           ktime_parse(since, strlen(since), &at, NULL) == 0 && now > at + grace * NSEC_PER_SEC;
+           ktime_parse(since, strlen(since), &at, NULL) == 0 &&
+           now > i64_add_sat(at, grace * NSEC_PER_SEC);
 }
 
 bool quota_pod_terminating(const struct kj_val *pod)

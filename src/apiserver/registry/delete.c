@@ -184,7 +184,7 @@ static void mark(struct api_call *c, const struct deletion *x, struct kj_mdoc *d
     if (since && grace >= before)
         return;
     if (since && ktime_parse(since, strlen(since), &was, NULL) == 0)
-        due = was - (before - grace) * NSEC_PER_SEC;
+        due = i64_add_sat(was, -i64_mul_sat(before - grace, NSEC_PER_SEC));
     ktime_format(due, text);
     kj_mset(d, meta, "deletionTimestamp", kj_mstr(d, text));
     bool is_namespace = streq(x->r->kind, "Namespace") && !*x->r->group;
