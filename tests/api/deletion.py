@@ -355,3 +355,34 @@ def only_one_owner_is_the_controller(t):
     refs = [{'apiVersion': 'v1', 'kind': 'Pod', 'name': n, 'uid': n, 'controller': True} for n in 'ab']
     t.invalid(t.post(t.maps(), config_map('a', ownerReferences=refs)), ('FieldValueInvalid', 'metadata.ownerReferences'),
               part='Only one reference can have Controller set to true')
+
+
+RETURNED = (  # path, object: what DELETE answers with, instead of a Status
+    ('/apis/storage.k8s.io/v1/csidrivers', {'spec': {}}),
+    ('/apis/storage.k8s.io/v1/csinodes', {'spec': {'drivers': []}}),
+    ('/apis/storage.k8s.io/v1/storageclasses', {'provisioner': 'example.com/none'}),
+    ('/apis/storage.k8s.io/v1/volumeattachments', {'spec': {'attacher': 'a', 'nodeName': 'n', 'source': {'persistentVolumeName': 'v'}}}),
+    ('/apis/storage.k8s.io/v1/volumeattributesclasses', {'driverName': 'a.com', 'parameters': {'a': 'b'}}),
+    ('/apis/resource.k8s.io/v1/deviceclasses', {'spec': {}}),
+    ('/apis/resource.k8s.io/v1/resourceslices', {'spec': {'driver': 'a.com', 'allNodes': True, 'pool': {
+        'name': 'p', 'generation': 1, 'resourceSliceCount': 1}, 'devices': [{'name': 'd'}]}}),
+    ('/apis/resource.k8s.io/v1/namespaces/{ns}/resourceclaims', {'spec': {}}),
+    ('/apis/resource.k8s.io/v1/namespaces/{ns}/resourceclaimtemplates', {'spec': {'spec': {}}}),
+    ('/api/v1/namespaces/{ns}/podtemplates', {'template': {'spec': {'containers': [{'name': 'c', 'image': 'i'}]}}}),
+    ('/api/v1/namespaces/{ns}/resourcequotas', {'spec': {}}),
+    ('/api/v1/namespaces/{ns}/services', {'spec': {'ports': [{'port': 1}]}}),
+)
+TOLD = (
+    ('/apis/storage.k8s.io/v1/namespaces/{ns}/csistoragecapacities', {'storageClassName': 's'}),
+    ('/apis/scheduling.k8s.io/v1/priorityclasses', {'value': 1}),
+    ('/api/v1/namespaces/{ns}/configmaps', {}),
+)
+
+
+@check
+def some_kinds_are_answered_when_they_are_deleted(t):
+    for row in RETURNED + TOLD:
+        path, name = row[0].format(ns=t.ns), t.name()
+        made = t.make(path, {'metadata': {'name': name}, **row[1]})
+        a = t.code(t.delete(f'{path}/{name}'), 200)
+        t.eq(a['kind'], made['kind'] if row in RETURNED else 'Status', f'kind of the answer for {path}')

@@ -77,7 +77,11 @@ bool returns_deleted(const struct resource *r)
                                         "podtemplates",
                                         "resourcequotas",
                                         NULL };
-    return is_one_of(r, list);
+    /* Of storage.k8s.io all but one. */
+    bool whole = streq(r->group, "resource.k8s.io") ||
+                 (streq(r->group, "storage.k8s.io") && !streq(r->plural, "csistoragecapacities"));
+
+    return whole || is_one_of(r, list);
 }
 
 const char *path_segment_problem(struct str s)
