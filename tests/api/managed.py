@@ -5,6 +5,7 @@ How owners change through applies, updates and patches is compared by tests/syst
 import json
 
 from client import JSON_PATCH, check, config_map, deployment
+from crds import CRDS, crd
 
 APPLY = 'application/apply-patch+yaml'
 GOOD = {'manager': 'me', 'operation': 'Update', 'apiVersion': 'v1', 'time': '2026-01-01T00:00:00Z', 'fieldsType': 'FieldsV1',
@@ -318,3 +319,52 @@ def what_the_client_applies_afterwards_is_an_update(t):
     t.code(t.patch(path, {'data': {'b': 'client'}}, fieldManager='kubectl-client-side-apply'), 200)
     a = apply(t, path, {'a': '1', 'b': '2'})
     t.status(a, 409, 'Conflict', part='conflict with "kubectl-client-side-apply"', causes=[('FieldManagerConflict', '.data.b')])
+
+
+# ---- items of lists with several keys, of which some may be missing ----
+
+@check
+def devices_are_named_by_the_keys_that_they_have(t):
+    """Those without shares have no shareID, which is the fourth key."""
+    group, d = 'resource.k8s.io', {'driver': 'd.example.com', 'pool': 'p'}
+    path = f'{t.at("resourceclaims", group)}/c'
+    t.make(t.at('resourceclaims', group), {'apiVersion': f'{group}/v1', 'kind': 'ResourceClaim', 'metadata': {'name': 'c'}, 'spec': {
+        'devices': {'requests': [{'name': 'r', 'exactly': {'deviceClassName': 'c.example.com'}}]}}})
+    t.code(t.patch(f'{path}/status', {'status': {'allocation': {'devices': {'results': [
+        {'request': 'r', **d, 'device': x} for x in ('d0', 'd1')]}}}}), 200)
+
+    def apply(who, *devices):
+        return t.code(t.call('PATCH', f'{path}/status', {'apiVersion': f'{group}/v1', 'kind': 'ResourceClaim', 'metadata': {'name': 'c'}, 'status': {
+            'devices': devices}}, content=APPLY, fieldManager=who), 200)
+
+    def owned(a):
+        return {m['manager']: m['fieldsV1']['f:status']['f:devices'] for m in a['metadata.managedFields'] if 'f:devices' in m['fieldsV1'].get('f:status', ())}
+    names = ['k:{"device":"%s","driver":"d.example.com","pool":"p"}' % x for x in ('d0', 'd1')]
+    keys = {'.': {}, 'f:device': {}, 'f:driver': {}, 'f:pool': {}}
+    apply('one', {**d, 'device': 'd0', 'data': {'a': 1}})
+    a = apply('two', {**d, 'device': 'd1'})
+    t.eq([x['device'] for x in a['status.devices']], ['d0', 'd1'], 'devices')
+    t.eq(owned(a), {'one': {names[0]: {**keys, 'f:data': {}}}, 'two': {names[1]: keys}}, 'owners')
+    a = t.code(t.patch(f'{path}/status', {'status': {'devices': [{**d, 'device': 'd0', 'data': {'a': 2}}, {**d, 'device': 'd1'}]}}, fieldManager='three'), 200)
+    t.eq(owned(a), {'one': {names[0]: keys}, 'two': {names[1]: keys}, 'three': {names[0]: {'f:data': {}}}}, 'owners after a patch')
+    t.eq([x['device'] for x in apply('one')['status.devices']], ['d1'], 'devices after the only applier left')
+    t.eq(apply('two')['status.devices'], None, 'devices after both left')
+
+
+@check
+def items_without_any_key_have_no_name(t):
+    body = crd(t, schema={'type': 'object', 'properties': {'l': {
+        'type': 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['n', 'b'], 'items': {
+            'type': 'object', 'required': ['b', 'n'], 'properties': {'n': {'type': 'integer'}, 'b': {'type': 'string'}, 'x': {'type': 'integer'}}}}}})
+    t.make(CRDS, body)
+    path = t.at('widgets', body['spec']['group'])
+    t.until('the new resource is served', lambda: t.get(path).code == 200)
+
+    def apply(item):
+        return t.call('PATCH', f'{path}/w', {'apiVersion': f'{body["spec"]["group"]}/v1', 'kind': 'Widget', 'metadata': {'name': 'w'},
+                                             'spec': {'l': [item]}}, content=APPLY, fieldManager='one')
+    a = apply({'x': 1})
+    t.eq(a.code, 500, 'code')
+    t.true('associative list with keys has an element that omits all key fields ["n" "b"] (and ' in a['message'], a['message'])
+    t.invalid(apply({'n': 1}), part='spec.l[0].b: Required value')
+    t.code(apply({'n': 1, 'b': 'x'}), 201)

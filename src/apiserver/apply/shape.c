@@ -147,10 +147,12 @@ static void append_default(const struct shape *s, struct str key, struct strbuf 
         kj_write(n->def, KJ_SORTED, out);
 }
 
-static int append_key(const struct shape *s, const struct kj_val *item, struct str key, bool first,
-                      struct strbuf *out, struct kerr *err)
+/* false: the item does not say it, nor has it a default, so it takes no part in the item's name. */
+static bool append_key(const struct shape *s, const struct kj_val *item, struct str key, bool first,
+                       struct strbuf *out)
 {
     const struct kj_val *v = kj_getn(item, key.p, key.n);
+    size_t start = out->len;
 
     if (!first)
         strbuf_appendc(out, ',');
@@ -162,11 +164,9 @@ static int append_key(const struct shape *s, const struct kj_val *item, struct s
     else
         append_default(s, key, out);
     if (out->len > before)
-        return 0;
-    return kerr_set(err, -EINVAL,
-                    "associative list with keys has an element that omits key field \"%.*s\" (and "
-                    "doesn't have default value)",
-                    (int)key.n, key.p);
+        return true;
+    strbuf_truncate(out, start);
+    return false;
 }
 
 enum { KEYS_MAX = 16 };
@@ -178,6 +178,7 @@ static bool is_before(struct str x, struct str y)
     return d < 0 || (d == 0 && x.n < y.n);
 }
 
+/* In the order of the schema. */
 static size_t keys_of(const struct shape *s, struct str *keys)
 {
     size_t n = 0;
@@ -194,20 +195,40 @@ static size_t keys_of(const struct shape *s, struct str *keys)
             keys[n] = (struct str){ kj_str_or(k, ""), kj_len(k) };
         }
     }
-    for (size_t i = 1; i < n; i++) /* by name */
+    return n;
+}
+
+static void sort_by_name(struct str *keys, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
         for (size_t j = i; j > 0 && is_before(keys[j], keys[j - 1]); j--) {
             struct str t = keys[j];
             keys[j] = keys[j - 1];
             keys[j - 1] = t;
         }
-    return n;
+}
+
+static int no_key(const struct shape *s, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct str keys[KEYS_MAX];
+    size_t n = keys_of(s, keys);
+
+    for (size_t i = 0; i < n; i++) {
+        strbuf_append(&text, i ? " " : "");
+        strbuf_append_quoted(&text, keys[i].p, keys[i].n);
+    }
+    return kerr_set(err, -EINVAL,
+                    "associative list with keys has an element that omits all key fields [%s] (and "
+                    "doesn't have default values for any key fields)",
+                    strbuf_str(&text));
 }
 
 int shape_element(const struct shape *s, const struct kj_val *item, struct strbuf *out,
                   struct kerr *err)
 {
     struct str keys[KEYS_MAX];
-    int e = 0;
+    bool any = false;
 
     if (shape_form(s, NULL) == SHAPE_SET) {
         strbuf_append(out, "v:");
@@ -218,8 +239,9 @@ int shape_element(const struct shape *s, const struct kj_val *item, struct strbu
         return kerr_set(err, -EINVAL, "associative list with keys may not have non-map elements");
     strbuf_append(out, "k:{");
     size_t n = keys_of(s, keys);
-    for (size_t i = 0; e == 0 && i < n; i++)
-        e = append_key(s, item, keys[i], i == 0, out, err);
+    sort_by_name(keys, n);
+    for (size_t i = 0; i < n; i++)
+        any |= append_key(s, item, keys[i], !any, out);
     strbuf_appendc(out, '}');
-    return e;
+    return any || n == 0 ? 0 : no_key(s, err);
 }

@@ -41,8 +41,8 @@ enum shape_form shape_form(const struct shape *s, const struct kj_val *v);
 /* *declared: by name, not as one of any names. *known: the schema has a place for it. */
 struct shape shape_member(const struct shape *s, struct str key, bool *declared, bool *known);
 struct shape shape_item(const struct shape *s);
-/* The element of a path ("k:{...}", "v:...") that names this item of a list; appended. -EINVAL: it
- * lacks a key. */
+/* The element of a path ("k:{...}", "v:...") that names this item of a list by the keys that it
+ * has; appended. -EINVAL: it has none. */
 int shape_element(const struct shape *s, const struct kj_val *item, struct strbuf *out,
                   struct kerr *err);
 #endif
