@@ -312,6 +312,25 @@ STATUSES = [
         {'driver': 'd.example.com', 'pool': 'p', 'device': 'd0', 'networkData': {'ips': ['2001:DB8::1/64']}}]},
      '422 Invalid: Invalid status.devices[0].networkData.ips[0]'),
 ]
+CONDITION = {'type': 'Ready', 'status': 'True', 'reason': 'Up', 'message': '', 'lastTransitionTime': '2026-01-01T00:00:00Z'}
+DC = 'status.devices[0].conditions'
+STATUSES += [(f'device_condition_{name}', {'allocation': allocation(), 'devices': [
+    {'driver': 'd.example.com', 'pool': 'p', 'device': 'd0', 'conditions': [{**CONDITION, **c} for c in conditions]}]}, answer)
+    for name, conditions, answer in (
+        ('type_is_bad', [{'type': 'a b'}], f'422 Invalid: Invalid {DC}[0].type'),
+        ('type_twice', [{}, {}], f'422 Invalid: Duplicate {DC}[1].type'),
+        ('status_is_unknown', [{'status': 'Foo'}], f'422 Invalid: NotSupported {DC}[0].status'),
+        ('generation_is_negative', [{'observedGeneration': -1}], f'422 Invalid: Invalid {DC}[0].observedGeneration'),
+        ('time_is_null', [{'lastTransitionTime': None}], f'422 Invalid: Required {DC}[0].lastTransitionTime'),
+        ('time_is_zero', [{'lastTransitionTime': '0001-01-01T00:00:00Z'}], f'422 Invalid: Required {DC}[0].lastTransitionTime'),
+        ('reason_is_empty', [{'reason': ''}], f'422 Invalid: Required {DC}[0].reason'),
+        ('reason_is_bad', [{'reason': 'a b'}], f'422 Invalid: Invalid {DC}[0].reason'),
+        ('reason_ends_badly', [{'reason': 'a:'}], f'422 Invalid: Invalid {DC}[0].reason'),
+        ('reason_is_too_long', [{'reason': 'a' * 1025}], f'422 Invalid: TooLong {DC}[0].reason'),
+        ('message_is_too_long', [{'message': 'a' * 32769}], f'422 Invalid: TooLong {DC}[0].message'),
+        ('of_a_ninth_type', [{'type': f't{i}'} for i in range(9)], f'422 Invalid: TooMany {DC}'),
+        ('of_nothing', [{'type': '', 'status': '', 'reason': '', 'lastTransitionTime': None}],
+         f'422 Invalid: Invalid {DC}[0].type, NotSupported {DC}[0].status, Required {DC}[0].lastTransitionTime, Required {DC}[0].reason'))]
 for _name, _fields, _answer in STATUSES:
     def _check(t, fields=_fields, answer=_answer):
         t.eq(status(t, fields), answer)

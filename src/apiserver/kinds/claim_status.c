@@ -13,6 +13,7 @@ enum {
     INTERFACE_MAX = 256,
     HARDWARE_MAX = 128,
 };
+#define RESULTS "status.allocation.devices.results"
 
 static void check_result(struct check *c, const char *path, const struct kj_val *r,
                          const struct kj_val *devices)
@@ -22,6 +23,8 @@ static void check_result(struct check *c, const char *path, const struct kj_val 
     check_pool(c, at(c, "%s.pool", path), v_str(r, "pool"));
     check_dns_label(c, at(c, "%s.device", path), v_str(r, "device"));
     check_binding_conditions(c, path, r);
+    if (v_has(r, "shareID"))
+        check_share(c, at(c, "%s.shareID", path), v_str(r, "shareID"));
 }
 
 static void check_allocation(struct check *c, const struct kj_val *allocation,
@@ -30,9 +33,9 @@ static void check_allocation(struct check *c, const struct kj_val *allocation,
     const struct kj_val *results = kj_path(allocation, "devices.results"), *r;
     struct kj_iter it = kj_iter(results);
 
-    if (check_at_most(c, "status.allocation.devices.results", results, RESULTS_MAX))
+    if (check_at_most(c, RESULTS, results, RESULTS_MAX))
         for (size_t i = 0; kj_next(&it, NULL, &r); i++)
-            check_result(c, at(c, "status.allocation.devices.results[%zu]", i), r, devices);
+            check_result(c, at(c, RESULTS "[%zu]", i), r, devices);
     check_device_configs(c, "status.allocation.devices.config",
                          kj_path(allocation, "devices.config"), CONFIG_MAX, devices, true);
     if (v_has(allocation, "nodeSelector"))
@@ -80,11 +83,11 @@ static void check_consumers(struct check *c, const struct kj_val *obj, const str
 }
 
 /* driver/pool/device, with its share where it has one: what a result and its status agree in. */
-static const char *device_key(struct check *c, const struct kj_val *v)
+static const char *device_key(struct arena *a, const struct kj_val *v)
 {
     const char *share = v_str(v, "shareID");
-    return at(c, "%s/%s/%s%s%s", v_str(v, "driver"), v_str(v, "pool"), v_str(v, "device"),
-              *share ? "/" : "", share);
+    return arena_printf(a, "%s/%s/%s%s%s", v_str(v, "driver"), v_str(v, "pool"), v_str(v, "device"),
+                        *share ? "/" : "", share);
 }
 
 /* An address with the length of its prefix, "10.9.8.7/24", as Go would print it. */
@@ -132,34 +135,47 @@ static void check_network(struct check *c, const char *path, const struct kj_val
     }
 }
 
-static void check_device_status(struct check *c, const char *path, const struct kj_val *v)
+static void check_device_status(struct check *c, const char *path, const struct kj_val *v,
+                                bool allocated)
 {
+    const struct kj_val *conditions = kj_get(v, "conditions");
+    const char *p = at(c, "%s.conditions", path);
+
     check_driver(c, at(c, "%s.driver", path), v_str(v, "driver"));
     check_pool(c, at(c, "%s.pool", path), v_str(v, "pool"));
     check_dns_label(c, at(c, "%s.device", path), v_str(v, "device"));
-    (void)check_at_most(c, at(c, "%s.conditions", path), kj_get(v, "conditions"),
-                        STATUS_CONDITIONS_MAX);
+    if (v_has(v, "shareID"))
+        check_share(c, at(c, "%s.shareID", path), v_str(v, "shareID"));
+    if (!allocated)
+        err_invalid(c, path, device_key(c->a, v), "must be an allocated device in the claim");
+    (void)check_at_most(c, p, conditions, STATUS_CONDITIONS_MAX);
+    check_conditions(c, p, conditions);
     if (v_has(v, "data"))
         check_raw_object(c, at(c, "%s.data", path), kj_get(v, "data"));
     if (v_has(v, "networkData"))
         check_network(c, at(c, "%s.networkData", path), kj_get(v, "networkData"));
 }
 
+static void add_devices(struct map *devices, struct arena *a, const struct kj_val *list)
+{
+    struct kj_iter it = kj_iter(list);
+    const struct kj_val *v;
+
+    while (kj_next(&it, NULL, &v))
+        (void)names_add(devices, device_key(a, v));
+}
+
 static void check_device_statuses(struct check *c, const struct kj_val *obj)
 {
     CLEANUP(map_fini) struct map allocated = { 0 };
     CLEANUP(map_fini) struct map seen = { 0 };
-    struct kj_iter it = kj_iter(kj_path(obj, "status.allocation.devices.results"));
+    struct kj_iter it = kj_iter(kj_path(obj, "status.devices"));
     const struct kj_val *v;
 
-    while (kj_next(&it, NULL, &v))
-        (void)names_add(&allocated, device_key(c, v));
-    it = kj_iter(kj_path(obj, "status.devices"));
+    add_devices(&allocated, c->a, kj_path(obj, RESULTS));
     for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
-        const char *p = at(c, "status.devices[%zu]", i), *key = device_key(c, v);
-        check_device_status(c, p, v);
-        if (!map_getz(&allocated, key))
-            err_invalid(c, p, key, "must be an allocated device in the claim");
+        const char *p = at(c, "status.devices[%zu]", i), *key = device_key(c->a, v);
+        check_device_status(c, p, v, map_getz(&allocated, key));
         if (!names_add(&seen, key))
             err_duplicate(c, p, key);
     }

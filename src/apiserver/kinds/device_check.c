@@ -1,9 +1,11 @@
 /* device_check.c - the rules that claims, classes and slices of resource.k8s.io share: names of
  * drivers, pools and attributes, selectors, configuration, references to requests. */
 #include <ctype.h>
+#include <strings.h>
 
 #include "api/names.h"
 #include "apiserver/kinds/device_check.h"
+#include "base/ktime.h"
 #include "cel/device.h"
 
 enum {
@@ -14,6 +16,8 @@ enum {
     PARAMETERS_MAX = 10 << 10,
     SELECTORS_MAX = 32,
     CONDITIONS_MAX = 4,
+    REASON_MAX = 1 << 10,
+    MESSAGE_MAX = 32 << 10,
 };
 #define ESTIMATE_MAX UINT64_C(1000000)
 
@@ -196,6 +200,116 @@ void check_tolerations(struct check *c, const char *path, const struct kj_val *l
             check_qualified(c, at(c, "%s.key", p), v_str(t, "key"));
         check_toleration_value(c, p, t);
         check_enum(c, at(c, "%s.effect", p), effect, device_taint_effects, true);
+    }
+}
+
+void device_taint_default(struct kj_mdoc *d, struct kj_mval *taint, nsec_t now)
+{
+    char when[KTIME_TEXT_MAX];
+
+    if (kj_mtype(taint) != KJ_OBJ || m_has(taint, "timeAdded"))
+        return;
+    ktime_format(now, when);
+    kj_mset(d, taint, "timeAdded", kj_mstr(d, when));
+}
+
+/* ---- shares ---------------------------------------------------------------------------------- */
+
+static bool is_hex(const char *s, size_t n)
+{
+    while (n && isxdigit((unsigned char)*s))
+        s++, n--;
+    return n == 0;
+}
+
+/* The four forms that github.com/google/uuid knows. NULL: it is one of them. */
+static const char *uuid_fault(struct check *c, const char *s)
+{
+    enum { PLAIN = 36, URN = 9, BRACES = 2, DIGITS = 32 };
+    static const char bad[] = "invalid UUID format";
+    size_t n = strlen(s);
+
+    if (n == DIGITS)
+        return is_hex(s, n) ? NULL : bad;
+    if (n == PLAIN + URN) {
+        if (strncasecmp(s, "urn:uuid:", URN) != 0)
+            return at(c, "invalid urn prefix: %s", quoted(c, arena_strndup(c->a, s, URN)));
+        s += URN;
+    } else if (n == PLAIN + BRACES) {
+        if (s[0] != '{' || s[n - 1] != '}')
+            return "invalid bracketed UUID format";
+        s++;
+    } else if (n != PLAIN) {
+        return at(c, "invalid UUID length: %zu", n);
+    }
+    return s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' && is_hex(s, 8) &&
+                   is_hex(s + 9, 4) && is_hex(s + 14, 4) && is_hex(s + 19, 4) && is_hex(s + 24, 12)
+               ? NULL
+               : bad;
+}
+
+void check_share(struct check *c, const char *path, const char *s)
+{
+    const char *why = uuid_fault(c, s);
+
+    if (why)
+        err_invalid(c, path, s, at(c, "error validating uid: %s", why));
+    else if (strlen(s) != 36 || strpbrk(s, "ABCDEF"))
+        err_invalid(c, path, s,
+                    "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-"
+                    "xxxxxxxxxxxx` with lowercase hexadecimal characters");
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+static void check_reason(struct check *c, const char *path, const char *s)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t n = strlen(s), good = strspn(s, "_,:0123456789abcdefghijklmnopqrstuvwxyz"
+                                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+    if (!n) {
+        err_required(c, path, "");
+        return;
+    }
+    if (good < n || !strchr(letters, s[0]) || strchr(",:", s[n - 1]))
+        err_invalid(c, path, s,
+                    "a condition reason must start with alphabetic character, optionally followed "
+                    "by a string of alphanumeric characters or '_,:', and must end with an "
+                    "alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  "
+                    "or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
+                    "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')");
+    check_length(c, path, n, REASON_MAX);
+}
+
+static void check_condition(struct check *c, const char *path, const struct kj_val *v)
+{
+    static const char *const statuses[] = { "False", "True", "Unknown", NULL };
+    const char *since = v_str(v, "lastTransitionTime");
+    int64_t seen = kj_i64_or(kj_get(v, "observedGeneration"), 0);
+
+    check_qualified(c, at(c, "%s.type", path), v_str(v, "type"));
+    (void)check_enum(c, at(c, "%s.status", path), v_str(v, "status"), statuses, false);
+    if (seen < 0)
+        err_invalid_i64(c, at(c, "%s.observedGeneration", path), seen,
+                        "must be greater than or equal to zero");
+    if (!*since || streq(since, "0001-01-01T00:00:00Z")) /* Go's zero */
+        err_required(c, at(c, "%s.lastTransitionTime", path), "");
+    check_reason(c, at(c, "%s.reason", path), v_str(v, "reason"));
+    check_length(c, at(c, "%s.message", path), kj_len(kj_get(v, "message")), MESSAGE_MAX);
+}
+
+void check_conditions(struct check *c, const char *path, const struct kj_val *list)
+{
+    CLEANUP(map_fini) struct map types = { 0 };
+    struct kj_iter it = kj_iter(list);
+    const struct kj_val *v;
+
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
+        const char *p = at(c, "%s[%zu]", path, i);
+        if (!names_add(&types, v_str(v, "type")))
+            err_duplicate(c, at(c, "%s.type", p), v_str(v, "type"));
+        check_condition(c, p, v);
     }
 }
 

@@ -24,6 +24,12 @@ void check_opaque(struct check *c, const char *path, const struct kj_val *config
 void check_tolerations(struct check *c, const char *path, const struct kj_val *list);
 void check_binding_conditions(struct check *c, const char *path, const struct kj_val *device);
 extern const char *const device_taint_effects[];
+/* A taint that does not say since when is there since now. */
+void device_taint_default(struct kj_mdoc *d, struct kj_mval *taint, nsec_t now);
+/* A share of a device: a UUID as the server writes them. */
+void check_share(struct check *c, const char *path, const char *s);
+/* metav1.Conditions. */
+void check_conditions(struct check *c, const char *path, const struct kj_val *list);
 
 /* claim.c. devices: spec.devices of the claim. "r" is a request of it, "r/s" an alternative. */
 void check_request_ref(struct check *c, const char *path, const char *name,

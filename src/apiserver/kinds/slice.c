@@ -412,6 +412,20 @@ static void slice_validate(enum res_verb verb, const struct kj_val *obj, const s
                    COUNTER_SETS_MAX);
 }
 
+static void slice_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
+                          const struct kj_val *old, nsec_t now)
+{
+    struct kj_miter devices = kj_miter(m_path(obj, "spec.devices")), taints;
+    struct kj_mval *device, *taint;
+
+    (void)verb, (void)old;
+    while (kj_mnext(&devices, NULL, &device)) {
+        taints = kj_miter(kj_mget(device, "taints"));
+        while (kj_mnext(&taints, NULL, &taint))
+            device_taint_default(d, taint, now);
+    }
+}
+
 static const char *slice_field(const struct kj_val *obj, const char *path, struct arena *a)
 {
     if (streq(path, "spec.nodeName") || streq(path, "spec.driver"))
@@ -419,7 +433,9 @@ static const char *slice_field(const struct kj_val *obj, const char *path, struc
     return NULL;
 }
 
-const struct res_strategy slice_strategy = { .validate = slice_validate, .field = slice_field };
+const struct res_strategy slice_strategy = { .prepare = slice_prepare,
+                                             .validate = slice_validate,
+                                             .field = slice_field };
 
 TEXT_CELL(cell_node, "spec.nodeName", "")
 TEXT_CELL(cell_driver, "spec.driver", "")

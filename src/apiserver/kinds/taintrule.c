@@ -3,7 +3,13 @@
 
 enum { CONDITIONS_MAX = 8 };
 
-PREPARE_STATUS(taintrule_prepare, "resource.k8s.io", "DeviceTaintRule")
+static void taintrule_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
+                              const struct kj_val *old, nsec_t now)
+{
+    prepare_status(verb, d, obj, old, "resource.k8s.io", "DeviceTaintRule");
+    if (verb != RES_STATUS)
+        device_taint_default(d, m_path(obj, "spec.taint"), now);
+}
 
 static void check_taint(struct check *c, const struct kj_val *taint, const struct kj_val *old)
 {
