@@ -339,6 +339,23 @@ for _name, _fields, _answer in STATUSES:
 
 
 @check
+def claim_that_is_deallocated_loses_the_status_of_its_devices(t):
+    """Who takes the allocation away need not know of the rest; what never was allocated is a mistake as before."""
+    path, _ = claimed(t)
+    merge, devices = 'application/merge-patch+json', [{'driver': 'd.example.com', 'pool': 'p', 'device': d} for d in ('d0', 'd1')]
+    allocated = {'devices': {'results': [{'request': 'r', **d} for d in devices]}}
+
+    def patch(**fields):
+        return t.call('PATCH', f'{path}/status', {'status': fields}, content=merge)
+    a = t.code(patch(allocation=allocated, devices=devices), 200)
+    t.eq(len(a['status.devices']), 2, 'devices')
+    t.eq(said(patch(allocation=None, devices=[*devices, {**devices[0], 'device': 'd2'}])), '422 Invalid: Invalid status.devices[0]', 'answer')
+    t.eq(t.code(patch(allocation=None), 200)['status'], {}, 'status')
+    t.code(patch(allocation=allocated, devices=devices[:1]), 200)
+    t.eq(t.code(patch(devices=[]), 200)['status'], {'allocation': allocated}, 'status')
+
+
+@check
 def claim_spec_is_immutable(t):
     path, _ = claimed(t)
     a = t.call('PATCH', path, {'spec': {'devices': {'requests': [request('other')]}}}, content='application/merge-patch+json')

@@ -41,7 +41,14 @@ static void claim_template_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
     claimspec_default(d, m_path(obj, "spec.spec"));
 }
 
-PREPARE_STATUS(claim_prepare, "resource.k8s.io", "ResourceClaim")
+static void claim_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
+                          const struct kj_val *old, nsec_t now)
+{
+    (void)now;
+    prepare_status(verb, d, obj, old, "resource.k8s.io", "ResourceClaim");
+    if (verb == RES_STATUS)
+        claim_drop_deallocated(d, obj, old);
+}
 
 /* ---- requests -------------------------------------------------------------------------------- */
 

@@ -181,6 +181,31 @@ static void check_device_statuses(struct check *c, const struct kj_val *obj)
     }
 }
 
+void claim_drop_deallocated(struct kj_mdoc *d, struct kj_mval *obj, const struct kj_val *old)
+{
+    struct kj_mval *status = kj_mget(obj, "status"), *kept = kj_marr(d);
+    const struct kj_val *v;
+
+    if (!m_has(status, "devices"))
+        return;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(map_fini) struct map was = { 0 };
+    CLEANUP(map_fini) struct map is = { 0 };
+    CLEANUP(kj_doc_free) struct kj_doc *now = kj_view(status);
+    struct kj_iter it = kj_iter(kj_get(kj_root(now), "devices"));
+    add_devices(&was, a, kj_path(old, RESULTS));
+    add_devices(&is, a, kj_path(kj_root(now), "allocation.devices.results"));
+    while (kj_next(&it, NULL, &v)) {
+        const char *key = device_key(a, v);
+        if (!map_getz(&was, key) || map_getz(&is, key))
+            kj_mpush(kept, kj_mcopy(d, v));
+    }
+    if (kj_mlen(kept) > 0)
+        kj_mset(d, status, "devices", kept);
+    else
+        (void)kj_mdel(status, "devices", strlen("devices"));
+}
+
 void check_claim_status(struct check *c, const struct kj_val *obj, const struct kj_val *old)
 {
     const struct kj_val *was = kj_path(old, "status.allocation"),

@@ -44,4 +44,7 @@ void claim_template_validate_in(struct apiserver *s, enum res_verb verb, const s
                                 const struct kj_val *old, struct field_errors *errors);
 /* claim_status.c */
 void check_claim_status(struct check *c, const struct kj_val *obj, const struct kj_val *old);
+/* Devices that lose their allocation lose their status too: who takes the allocation away need not
+ * know of it. */
+void claim_drop_deallocated(struct kj_mdoc *d, struct kj_mval *obj, const struct kj_val *old);
 #endif

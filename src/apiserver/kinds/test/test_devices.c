@@ -62,6 +62,37 @@ static void test_shares_are_uuids(void **state)
     }
 }
 
+/* Two results of one device are told apart by their shares, and so is what is said about them. */
+static void test_a_share_that_is_deallocated_loses_its_status(void **state)
+{
+    static const char other[] = "6ba7b810-9dad-11d1-80b4-00c04fd430c9";
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(mem_free)
+    char *body = xasprintf("{'status':{'allocation':{'devices':{'results':[{'request':'r','driver':"
+                           "'d','pool':'p','device':'x','shareID':'%s'}]}},'devices':[{'driver':"
+                           "'d','pool':'p','device':'x','shareID':'%s'}]}}",
+                           SHARE, SHARE);
+    CLEANUP(mem_free)
+    char *wrong = xasprintf("{'status':{'allocation':null,'devices':[{'driver':'d','pool':'p',"
+                            "'device':'x','shareID':'%s'}]}}",
+                            other);
+
+    (void)state;
+    fixture_init(&r, 7);
+    assert_int_equal(
+        fixture_post(&r, CLAIMS,
+                     fixture_json("{'metadata':{'name':'c'},'spec':{'devices':{'requests':[{"
+                                  "'name':'r','exactly':{'deviceClassName':'c'}}]}}}")),
+        201);
+    assert_int_equal(fixture_do(&r, "PATCH", CLAIMS "/c/status", MERGE, fixture_json(body)), 200);
+    assert_int_equal(fixture_do(&r, "PATCH", CLAIMS "/c/status", MERGE, fixture_json(wrong)), 422);
+    assert_contains(fixture_str(&r, "message"), "must be an allocated device in the claim");
+    assert_int_equal(
+        fixture_do(&r, "PATCH", CLAIMS "/c/status", MERGE, "{\"status\":{\"allocation\":null}}"),
+        200);
+    assert_null(kj_path(kj_root(r.doc), "status.devices"));
+}
+
 static const char *added(struct fixture *r, size_t i)
 {
     const struct kj_val *devices = kj_path(kj_root(r->doc), "spec.devices");
@@ -120,6 +151,7 @@ static void test_taints_of_rules_are_there_since_somebody_wrote_them(void **stat
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_shares_are_uuids),
+    cmocka_unit_test(test_a_share_that_is_deallocated_loses_its_status),
     cmocka_unit_test(test_taints_of_devices_are_there_since_somebody_wrote_them),
     cmocka_unit_test(test_taints_of_rules_are_there_since_somebody_wrote_them),
 };
