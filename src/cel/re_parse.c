@@ -13,7 +13,6 @@ struct parser {
     struct arena *a;
     struct flags flags;
     int depth;
-    struct vec_of(struct str) names;
 };
 
 static int parse_alternatives(struct parser *p, struct re_node **ret);
@@ -96,6 +95,7 @@ static struct re_node *dot_node(struct parser *p)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
+/* A name may come twice: what groups have found is never asked for by name. */
 static int read_name(struct parser *p, const char *open, size_t intro)
 {
     const char *name = open + intro;
@@ -109,11 +109,6 @@ static int read_name(struct parser *p, const char *open, size_t intro)
         fine = fine && (isalnum((unsigned char)s.p[i]) || s.p[i] == '_');
     if (!fine)
         return refuse(p, "invalid named capture", open, (size_t)(close + 1 - open));
-    vec_foreach(&p->names, i) {
-        if (str_eq(p->names.items[i], s))
-            return refuse(p, "duplicate capture group name", s.p, s.n);
-    }
-    vec_push(&p->names, s);
     p->c.p = close + 1;
     return 0;
 }
@@ -417,6 +412,5 @@ int re_parse(const char *pattern, size_t n, struct arena *a, struct re_node **re
 
     if (e == 0 && !at_end(&p))
         e = refuse(&p, "unexpected )", pattern, n);
-    vec_fini(&p.names);
     return e;
 }

@@ -440,6 +440,47 @@ def formats_hold(t):
     t.code(t.post(path, widget(path, spec={'size': 1, 'when': '2026-01-01T00:00:00Z'})), 201)
 
 
+# format -> texts that have it, texts that have not
+FORMATS = {
+    'date-time': (('2020-02-03t00:00:00z', '2020-02-03T00:00:00+99:99', '2020-02-03T00:00:00x5Z'), ('2020-02-03T00:00:60Z', '2020-02-03T00:00:00')),
+    'date': (('0000-01-01',), ('2020-02-30', '2020-2-3')),
+    'duration': (('1d', '2 weeks', '10 seconds', '1.5h', '1 Hour, and 30 MINUTES!'), ('5', '5 x', '99999999999999999999 s')),
+    'uri': (('/a', 'http://[::1]', 'mailto:x'), ('http://[::1', 'a', 'http://%zz')),
+    'cidr': (('10.0.0.0/08', '010.0.0.0/8', '::/0'), ('10.0.0.0/33', '10.0.0.0', '10.0.0.0/+8')),
+    'ipv4': (('010.0.0.1', '::ffff:1.2.3.4'), ('10.0.0.256', '::1')),
+    'ipv6': (('::1', '::ffff:1.2.3.4'), ('1.2.3.4', 'fe80::1%e')),
+    'byte': (('AA==',), ('AA==\n\n\n\n', '', 'AA=')),
+    'mac': (('01:23:45:67:89:ab', '0123.4567.89ab'), ('x', '01:23-45:67:89:ab')),
+    'uuid': (('11E669DABC834978BBEBD6689DDDA52E',), ('11e669da--bc834978-bbeb-d6689ddda52e',)),
+    'uuid4': (('11e669da-bc83-4978-bbeb-d6689ddda52e',), ('11e669da-bc83-5978-bbeb-d6689ddda52e',)),
+    'isbn': (('978-0321751041', '0321751043'), ('978-0321751042',)),
+    'hostname': (('a-b.com', 'localhost', '\u2603.com'), ('my-host', 'a.b1', 'a_b.com')),
+    'hexcolor': (('#FFF',), ('#ffff',)),
+    'k8s-short-name': (('a-b',), ('a.b',)),
+    'password': (('', 'x'), ()),
+    'nope': (('', 'x'), ()),
+}
+
+
+@check
+def each_format_is_as_strict_as_the_library_has_it(t):
+    properties = {f.replace('-', ''): {'type': 'string', 'format': f} for f in FORMATS}
+    path = install(t, schema={'type': 'object', 'properties': properties})
+    for name, (good, bad) in FORMATS.items():
+        field = name.replace('-', '')
+        for text in good:
+            t.code(t.call('POST', path, widget(path, spec={field: text}), dryRun='All'), 201)
+        for text in bad:
+            refused(t, path, {field: text}, ('FieldValueTypeInvalid', f'spec.{field}'))
+
+
+@check
+def a_pattern_may_name_a_group_twice(t):
+    path = install(t, schema={'type': 'object', 'properties': {'p': {'type': 'string', 'pattern': '^(?P<x>hi)$|^(?P<x>bye)$'}}})
+    t.code(t.call('POST', path, widget(path, spec={'p': 'bye'}), dryRun='All'), 201)
+    refused(t, path, {'p': 'by'}, ('FieldValueInvalid', 'spec.p'))
+
+
 @check
 def int_or_string_takes_both_and_nothing_else(t):
     path = shared(t)

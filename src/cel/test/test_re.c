@@ -66,6 +66,8 @@ static const struct {
     { "\\bfoo\\b", "afoo", NULL },
     { "\\Boo\\b", "foo", "oo" },
     { "(?P<y>\\d+)-(?<m>\\d+)", "at 2020-01-02", "2020-01" },
+    { "(?P<x>hi)|(?P<x>bye)", "goodbye", "bye" },
+    { "(?P<x>a(?<x>b))", "cab", "ab" },
     { "^*a", "a", "a" },
     { "ab.d", "xxabcxabzd", "abzd" },
     { "^(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)(?:\\.[a-z]+)*$", "web-0.example.com",
