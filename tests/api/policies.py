@@ -169,3 +169,24 @@ def policies_as_tables(t):
         a = t.get(f'{path}/{name}', accept=table)
         t.eq([c['name'] for c in a['columnDefinitions']], columns, 'columns')
         t.eq(a['rows'][0]['cells'][:3], cells, 'cells')
+
+
+@check
+def parts_of_policies_are_applied_as_a_whole(t):
+    path, variables = f'{POLICIES}/{t.name()}', [{'name': 'p', 'expression': '1'}]
+    rules = {'resourceRules': [{'apiGroups': [''], 'apiVersions': ['v1'], 'operations': ['CREATE'], 'resources': ['pods']}]}
+
+    def apply(who, spec, **query):
+        body = {'apiVersion': 'admissionregistration.k8s.io/v1', 'kind': 'ValidatingAdmissionPolicy',
+                'metadata': {'name': path.rsplit('/', 1)[1]}, 'spec': spec}
+        return t.call('PATCH', path, body, content='application/apply-patch+yaml', fieldManager=who, **query)
+    t.server.leave(path)
+    t.code(apply('a', {'matchConstraints': rules, 'validations': [{'expression': 'true'}], 'variables': variables,
+                       'paramKind': {'apiVersion': 'v1', 'kind': 'ConfigMap'}}), 201)
+    for spec, field in (({'matchConstraints': {**rules, 'matchPolicy': 'Exact'}}, '.spec.matchConstraints'),
+                        ({'paramKind': {'apiVersion': 'v1', 'kind': 'Secret'}}, '.spec.paramKind'),
+                        ({'variables': [{'name': 'p', 'expression': '2'}]}, '.spec.variables[name="p"]')):
+        t.status(apply('b', spec), 409, 'Conflict', f'Apply failed with 1 conflict: conflict with "a": {field}')
+    t.code(apply('b', {'matchConstraints': {**rules, 'matchPolicy': 'Exact'}}, force='true'), 200)
+    a = t.code(apply('a', {'validations': [{'expression': 'true'}]}), 200)
+    t.eq((a['spec.matchConstraints.matchPolicy'], 'variables' in a['spec']), ('Exact', False), 'what is left')

@@ -110,7 +110,7 @@ static const struct t_field admission_param_kind_fields[] = {
     F(2, "kind", T_STR, 0),
     END,
 };
-static TYPE(admission_param_kind, "io.k8s.api.admissionregistration.v1.ParamKind");
+static ATOMIC_TYPE(admission_param_kind, "io.k8s.api.admissionregistration.v1.ParamKind");
 
 static const struct t_field admission_named_rule_with_operations_fields[] = {
     LIST(1, "resourceNames", T_STR, T_ATOMIC),
@@ -121,8 +121,8 @@ static const struct t_field admission_named_rule_with_operations_fields[] = {
     ENUM(IN_IN(2, 2, 4), "scope", scope_type_values, "v1.ScopeType", T_PTR, DEF("\"*\"")),
     END,
 };
-static TYPE(admission_named_rule_with_operations,
-            "io.k8s.api.admissionregistration.v1.NamedRuleWithOperations");
+static ATOMIC_TYPE(admission_named_rule_with_operations,
+                   "io.k8s.api.admissionregistration.v1.NamedRuleWithOperations");
 
 static const struct t_field admission_match_resources_fields[] = {
     OBJ(1, "namespaceSelector", meta_label_selector, T_PTR, DEF("{}")),
@@ -133,7 +133,7 @@ static const struct t_field admission_match_resources_fields[] = {
          DEF("\"Equivalent\"")),
     END,
 };
-static TYPE(admission_match_resources, "io.k8s.api.admissionregistration.v1.MatchResources");
+static ATOMIC_TYPE(admission_match_resources, "io.k8s.api.admissionregistration.v1.MatchResources");
 
 static const struct t_field admission_validation_fields[] = {
     F(1, "expression", T_STR, T_REQ | T_EMIT),
@@ -156,7 +156,7 @@ static const struct t_field admission_variable_fields[] = {
     F(2, "expression", T_STR, T_REQ | T_EMIT),
     END,
 };
-static TYPE(admission_variable, "io.k8s.api.admissionregistration.v1.Variable");
+static ATOMIC_TYPE(admission_variable, "io.k8s.api.admissionregistration.v1.Variable");
 
 static const struct t_field admission_validating_admission_policy_spec_fields[] = {
     OBJ(1, "paramKind", admission_param_kind, T_PTR),
@@ -212,7 +212,7 @@ static const struct t_field admission_param_ref_fields[] = {
     F(4, "parameterNotFoundAction", T_STR, T_PTR, GO("v1.ParameterNotFoundActionType")),
     END,
 };
-static TYPE(admission_param_ref, "io.k8s.api.admissionregistration.v1.ParamRef");
+static ATOMIC_TYPE(admission_param_ref, "io.k8s.api.admissionregistration.v1.ParamRef");
 
 static const char *const validation_action_values[] = { "Deny", "Warn", "Audit", NULL };
 
