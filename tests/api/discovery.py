@@ -42,6 +42,8 @@ def the_version_is_one_thirty_five(t):
     a = t.code(t.get('/version'), 200)
     t.eq((a['major'], a['minor']), ('1', '35'), 'version')
     t.true(a['gitVersion'].startswith('v1.35.'), a['gitVersion'])
+    t.eq([a[k] for k in ('emulationMajor', 'emulationMinor', 'minCompatibilityMajor', 'minCompatibilityMinor')], ['1', '35', '1', '34'],
+         'what it is compatible with')
 
 
 @check
@@ -200,6 +202,16 @@ def open_api_describes_kinds_for_validation(t):
     t.true({'group': 'apps', 'version': 'v1', 'kind': 'Deployment'} in kinds, 'Deployment is missing')
     patch = doc['paths']['/apis/apps/v1/namespaces/{namespace}/deployments/{name}']['patch']
     t.true(any(p['name'] == 'fieldValidation' for p in patch['parameters']), 'fieldValidation is missing')
+
+
+@check
+def open_api_says_what_is_replaced_whole(t):
+    schemas = t.read(t.read('/openapi/v3')['paths']['api/v1']['serverRelativeURL'])['components']['schemas']
+    mark = 'x-kubernetes-map-type'
+    for name in ('ConfigMapKeySelector', 'NodeSelector', 'ObjectReference', 'SecretReference'):
+        t.eq(schemas[f'io.k8s.api.core.v1.{name}'].get(mark), 'atomic', name)
+    t.true(mark not in schemas['io.k8s.api.core.v1.PodSpec'], 'PodSpec')
+    t.eq(schemas['io.k8s.api.core.v1.PersistentVolumeSpec']['properties']['claimRef'].get(mark), 'granular', 'claimRef')
 
 
 @check

@@ -243,10 +243,48 @@ static void write_custom_list(struct kjw *w, struct arena *a, const struct resou
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+struct roots vec_of(struct t_root);
+
+/* What is no resource: bodies and answers of requests, and documents of discovery. */
+static void add_others(struct roots *roots)
+{
+    static const char authentication[] = "authentication.k8s.io";
+    const struct t_root more[] = {
+        { .type = &meta_list_meta },
+        { &meta_status, "", "v1", "Status", false },
+        { &meta_api_versions, "", "v1", "APIVersions", false },
+        { &meta_api_group, "", "v1", "APIGroup", false },
+        { &meta_api_group_list, "", "v1", "APIGroupList", false },
+        { &meta_api_resource_list, "", "v1", "APIResourceList", false },
+        { types_find("autoscaling", "v1", "Scale"), "autoscaling", "v1", "Scale", false },
+        { types_find("policy", "v1", "Eviction"), "policy", "v1", "Eviction", false },
+        { types_find(authentication, "v1", "TokenRequest"), authentication, "v1", "TokenRequest",
+          false },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(more); i++)
+        vec_push(roots, more[i]);
+}
+
+/* A type that is a kind of every built-in group version. */
+static void add_everywhere(struct roots *roots, const struct res_table *t,
+                           const struct t_type *type, const char *kind)
+{
+    const struct resource *r;
+
+    for (size_t i = 0; (r = res_table_at(t, i)); i++) {
+        struct t_root *last = roots->n ? &roots->items[roots->n - 1] : NULL;
+        bool again = last && last->type == type && streq(last->group, r->group) &&
+                     streq(last->version, r->version);
+        if (!r->crd && !again)
+            vec_push(roots, ((struct t_root){ type, r->group, r->version, kind, false }));
+    }
+}
+
 void openapi_write_schemas(struct kjw *w, struct api_call *c, enum openapi_version v,
                            const char *group, const char *version)
 {
-    struct vec_of(struct t_root) roots = { 0 };
+    struct roots roots = { 0 };
     const struct res_table *t = apiserver_resources(c->s);
     const struct resource *r;
 
@@ -256,16 +294,9 @@ void openapi_write_schemas(struct kjw *w, struct api_call *c, enum openapi_versi
                                                served_has_verb(r, "list") }));
     vec_push(&roots, ((struct t_root){ .type = &meta_object_meta }));
     if (v == OPENAPI_V2) {
-        static const struct t_type *const more[] = { &meta_list_meta,        &meta_status,
-                                                     &meta_delete_options,   &meta_api_versions,
-                                                     &meta_api_group,        &meta_api_group_list,
-                                                     &meta_api_resource_list };
-        for (size_t i = 0; i < ARRAY_LEN(more); i++)
-            vec_push(&roots, ((struct t_root){ .type = more[i] }));
-        vec_push(&roots, ((struct t_root){ .type = types_find("autoscaling", "v1", "Scale") }));
-        vec_push(&roots, ((struct t_root){ .type = types_find("policy", "v1", "Eviction") }));
-        vec_push(&roots, ((struct t_root){
-                             .type = types_find("authentication.k8s.io", "v1", "TokenRequest") }));
+        add_others(&roots);
+        add_everywhere(&roots, t, &meta_delete_options, "DeleteOptions");
+        add_everywhere(&roots, t, &meta_watch_event, "WatchEvent");
     }
     types_openapi(v, roots.items, roots.n, w);
     vec_fini(&roots);

@@ -286,22 +286,30 @@ static void write_collection(struct writer *x, const char *name, const char *lis
     end_path(x, false, r->namespaced);
 }
 
-static void write_object(struct writer *x, const char *name, const char *rest, const char *suffix)
+/* sub: a subresource of the same kind, whose verbs are its own; NULL: the object. */
+static bool object_has_verb(const struct resource *r, const struct subresource *sub,
+                            const char *verb)
+{
+    return sub ? strstr(sub->verbs, verb) != NULL : served_has_verb(r, verb);
+}
+
+static void write_object(struct writer *x, const char *name, const struct subresource *sub)
 {
     const struct resource *r = x->r;
     struct arena *a = x->c->arena;
+    const char *suffix = sub ? capital(a, sub->name) : "";
+    const char *rest = sub ? arena_printf(a, "/{name}/%s", sub->name) : "/{name}";
     const char *id = arena_printf(a, "%s%s%s", r->namespaced ? "Namespaced" : "", r->kind, suffix);
-    bool whole = !*suffix;
 
     kjw_obj(x->w, path_of(x, r->namespaced, rest));
-    if (served_has_verb(r, "get"))
+    if (object_has_verb(r, sub, "get"))
         write_operation(x, &(struct operation){ .method = "get",
                                                 .action = "get",
                                                 .verb = "read",
                                                 .text = say(x, "Read an object of the kind"),
                                                 .id = id,
                                                 .answer = name });
-    if (served_has_verb(r, "update"))
+    if (object_has_verb(r, sub, "update"))
         write_operation(x, &(struct operation){ .method = "put",
                                                 .action = "put",
                                                 .verb = "replace",
@@ -311,7 +319,7 @@ static void write_object(struct writer *x, const char *name, const char *rest, c
                                                 .answer = name,
                                                 .created = true,
                                                 .query = in_writes });
-    if (served_has_verb(r, "delete") && whole)
+    if (object_has_verb(r, sub, "delete"))
         write_operation(x, &(struct operation){ .method = "delete",
                                                 .action = "delete",
                                                 .verb = "delete",
@@ -321,7 +329,7 @@ static void write_object(struct writer *x, const char *name, const char *rest, c
                                                 .answer = returns_deleted(r) ? name : META "Status",
                                                 .accepted = true,
                                                 .query = in_deletions });
-    if (served_has_verb(r, "patch"))
+    if (object_has_verb(r, sub, "patch"))
         write_operation(x, &(struct operation){ .method = "patch",
                                                 .action = "patch",
                                                 .verb = "patch",
@@ -372,6 +380,7 @@ static void write_foreign(struct writer *x, const struct subresource *sub, const
                                                                : NULL,
                                                 .answer = t->name,
                                                 .created = body,
+                                                .accepted = streq(rows[i].verb, "create"),
                                                 .query = rows[i].query,
                                                 .kind = sub->kind,
                                                 .kind_group = sub->group,
@@ -404,7 +413,7 @@ static void write_subresources(struct writer *x, const char *name)
         else if (sub->kind)
             write_foreign(x, sub, suffix);
         else
-            write_object(x, name, arena_printf(x->c->arena, "/{name}/%s", sub->name), suffix);
+            write_object(x, name, sub);
     }
 }
 
@@ -422,7 +431,7 @@ static void write_resource(struct kjw *w, struct api_call *c, const struct resou
 
     write_collection(&x, name, list);
     if (served_has_verb(r, "get"))
-        write_object(&x, name, "/{name}", "");
+        write_object(&x, name, NULL);
     write_subresources(&x, name);
     if (!r->namespaced || !served_has_verb(r, "list"))
         return;
@@ -440,16 +449,43 @@ static void write_resource(struct kjw *w, struct api_call *c, const struct resou
 
 /* ---- discovery ------------------------------------------------------------------------------- */
 
-static void write_get(struct kjw *w, struct api_call *c, const char *path, const char *tag,
-                      const char *id, const char *text, const char *answer)
+static void write_path(struct kjw *w, struct api_call *c, const char *path, const char *tag,
+                       const struct operation *op)
 {
     struct writer x = { .w = w, .c = c, .tag = tag, .group = "" };
 
     kjw_obj(w, path);
-    write_operation(&x,
-                    &(struct operation){
-                        .method = "get", .verb = "get", .id = id, .text = text, .answer = answer });
+    write_operation(&x, op);
     kjw_end(w);
+}
+
+static void write_get(struct kjw *w, struct api_call *c, const char *path, const char *tag,
+                      const char *id, const char *text, const char *answer)
+{
+    write_path(w, c, path, tag,
+               &(struct operation){
+                   .method = "get", .verb = "get", .id = id, .text = text, .answer = answer });
+}
+
+/* What tells others how to check the tokens of service accounts. */
+static void write_openid(struct kjw *w, struct api_call *c)
+{
+    static const char issuer[] = "ServiceAccountIssuerOpenID";
+
+    write_path(w, c, "/.well-known/openid-configuration/", "WellKnown",
+               &(struct operation){ .method = "get",
+                                    .verb = "get",
+                                    .id = arena_printf(c->arena, "%sConfiguration", issuer),
+                                    .text = "Get where the keys of service accounts are",
+                                    .produces = "[\"application/json\"]",
+                                    .answer = "string" });
+    write_path(w, c, "/openid/v1/jwks/", "openid",
+               &(struct operation){ .method = "get",
+                                    .verb = "get",
+                                    .id = arena_printf(c->arena, "%sKeyset", issuer),
+                                    .text = "Get the public keys of service accounts",
+                                    .produces = "[\"application/jwk-set+json\"]",
+                                    .answer = "string" });
 }
 
 static void write_discovery(struct kjw *w, struct api_call *c)
@@ -490,15 +526,14 @@ static void write_definitions(struct kjw *w, struct api_call *c)
 {
     static const char patch[] = "{\"description\":\"A patch, of the type that the request names.\","
                                 "\"type\":\"object\"}";
-    static const char event[] =
-        "{\"description\":\"One change that a watch tells.\",\"type\":\"object\",\"required\":["
-        "\"type\",\"object\"],\"properties\":{\"object\":{\"type\":\"object\"},\"type\":{\"type\":"
-        "\"string\"}}}";
     static const char info[] =
         "{\"description\":\"The version of the server.\",\"type\":\"object\",\"required\":["
         "\"major\",\"minor\",\"gitVersion\",\"gitCommit\",\"gitTreeState\",\"buildDate\","
         "\"goVersion\",\"compiler\",\"platform\"],\"properties\":{\"buildDate\":{\"type\":"
-        "\"string\"},\"compiler\":{\"type\":\"string\"},\"gitCommit\":{\"type\":\"string\"},"
+        "\"string\"},\"compiler\":{\"type\":\"string\"},\"emulationMajor\":{\"type\":\"string\"},"
+        "\"emulationMinor\":{\"type\":\"string\"},\"minCompatibilityMajor\":{\"type\":"
+        "\"string\"},\"minCompatibilityMinor\":{\"type\":\"string\"},\"gitCommit\":{\"type\":"
+        "\"string\"},"
         "\"gitTreeState\":{\"type\":\"string\"},\"gitVersion\":{\"type\":\"string\"},"
         "\"goVersion\":{\"type\":\"string\"},\"major\":{\"type\":\"string\"},\"minor\":{\"type\":"
         "\"string\"},\"platform\":{\"type\":\"string\"}}}";
@@ -506,7 +541,6 @@ static void write_definitions(struct kjw *w, struct api_call *c)
     kjw_obj(w, "definitions");
     openapi_write_schemas(w, c, OPENAPI_V2, NULL, NULL);
     kjw_raw(w, META "Patch", patch, sizeof patch - 1);
-    kjw_raw(w, META "WatchEvent", event, sizeof event - 1);
     kjw_raw(w, "io.k8s.apimachinery.pkg.version.Info", info, sizeof info - 1);
     kjw_end(w);
 }
@@ -527,6 +561,7 @@ static void openapi_v2_write(struct api_call *c, struct strbuf *out)
     kjw_end(w);
     kjw_obj(w, "paths");
     write_discovery(w, c);
+    write_openid(w, c);
     for (size_t i = 0; (r = res_table_at(apiserver_resources(c->s), i)); i++)
         if (openapi_type(r) || r->crd)
             write_resource(w, c, r);

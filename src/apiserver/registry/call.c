@@ -226,6 +226,11 @@ static void reply_version(struct api_call *c)
     kjw_obj(&w, NULL);
     kjw_str(&w, "major", "1");
     kjw_str(&w, "minor", minor.data);
+    kjw_str(&w, "emulationMajor", "1");
+    kjw_str(&w, "emulationMinor", minor.data);
+    kjw_str(&w, "minCompatibilityMajor", "1");
+    kjw_str(&w, "minCompatibilityMinor",
+            arena_printf(c->arena, "%ld", strtol(minor.data, NULL, 10) - 1));
     kjw_str(&w, "gitVersion", v);
     kjw_str(&w, "gitCommit", "");
     kjw_str(&w, "gitTreeState", "clean");

@@ -16,11 +16,14 @@ static const struct t_field extensions_docs_fields[] = {
 };
 static TYPE(extensions_docs, EXT "ExternalDocumentation");
 
+static const char *const field_value_error_values[] = { "FieldValueDuplicate",
+                                                        "FieldValueForbidden", "FieldValueInvalid",
+                                                        "FieldValueRequired", NULL };
 static const struct t_field extensions_rule_fields[] = {
     F(1, "rule", T_STR, T_REQ | T_EMIT),
     F(2, "message", T_STR, 0),
     F(3, "messageExpression", T_STR, 0),
-    F(4, "reason", T_STR, T_PTR),
+    ENUM(4, "reason", field_value_error_values, "v1.FieldValueErrorReason", T_PTR),
     F(5, "fieldPath", T_STR, 0),
     F(6, "optionalOldSelf", T_BOOL, T_PTR),
     END,

@@ -75,7 +75,7 @@ static const struct t_field core_persistent_volume_claim_status_fields[] = {
     OBJS(4, "conditions", core_persistent_volume_claim_condition, T_KEY, KEYS("type")),
     MAP(5, "allocatedResources", T_QTY, 0, GO("v1.ResourceList")),
     ENUMMAP(7, "allocatedResourceStatuses", claim_resource_status_values, "v1.ClaimResourceStatus",
-            0),
+            T_GRANULAR),
     F(8, "currentVolumeAttributesClassName", T_STR, T_PTR),
     OBJ(9, "modifyVolumeStatus", core_modify_volume_status, T_PTR),
     END,

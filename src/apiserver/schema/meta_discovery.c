@@ -119,3 +119,10 @@ static const struct t_field apidiscovery_group_fields[] = {
     END,
 };
 TYPE(apidiscovery_group, "io.k8s.api.apidiscovery.v2.APIGroupDiscovery");
+
+static const struct t_field meta_watch_event_fields[] = {
+    F(1, "type", T_STR, T_REQ | T_EMIT),
+    F(2, "object", T_ANY, T_REQ | T_EMIT),
+    END,
+};
+TYPE(meta_watch_event, "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent");

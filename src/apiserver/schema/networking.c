@@ -53,9 +53,10 @@ static const struct t_field networking_ingress_tls_fields[] = {
 };
 static TYPE(networking_ingress_tls, "io.k8s.api.networking.v1.IngressTLS");
 
+static const char *const path_type_values[] = { "Exact", "ImplementationSpecific", "Prefix", NULL };
 static const struct t_field networking_http_ingress_path_fields[] = {
     F(1, "path", T_STR, 0),
-    F(3, "pathType", T_STR, T_REQ | T_PTR | T_EMIT, GO("v1.PathType")),
+    ENUM(3, "pathType", path_type_values, "v1.PathType", T_REQ | T_PTR | T_EMIT),
     OBJ(2, "backend", networking_ingress_backend, T_REQ | T_EMIT),
     END,
 };

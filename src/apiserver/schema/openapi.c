@@ -155,14 +155,14 @@ static void write_merge(struct kjw *w, const struct t_field *f)
     bool merges = (f->flags & (T_KEY | T_SET)) && !(f->flags & T_REPLACE);
     bool retain = f->flags & T_RETAIN;
 
-    if (f->shape == T_LIST && (f->flags & T_ATOMIC))
+    if ((f->shape == T_LIST || f->kind == T_BYTES) && (f->flags & T_ATOMIC))
         kjw_str(w, "x-kubernetes-list-type", "atomic");
     else if (f->flags & T_KEY)
         kjw_str(w, "x-kubernetes-list-type", "map");
     else if (f->flags & T_SET)
         kjw_str(w, "x-kubernetes-list-type", "set");
-    else if (f->flags & T_ATOMIC)
-        kjw_str(w, "x-kubernetes-map-type", "atomic");
+    else if (f->flags & (T_ATOMIC | T_GRANULAR))
+        kjw_str(w, "x-kubernetes-map-type", f->flags & T_ATOMIC ? "atomic" : "granular");
     if ((f->flags & T_KEY) && keys && !(f->flags & T_ATOMIC)) {
         kjw_arr(w, "x-kubernetes-list-map-keys");
         for (const char *k = keys; k;) {
@@ -206,34 +206,44 @@ static void write_field(struct dialect o, const struct t_type *t, const struct t
         write_scalar(o, f);
         kjw_end(w);
     }
-    if (f->def)
+    if (f->def && !o.v2) /* where kube-apiserver has none: clients would fill them in */
         kjw_raw(w, "default", f->def, strlen(f->def));
     write_merge(w, f);
     kjw_end(w);
 }
 
+static const char gvk_key[] = "x-kubernetes-group-version-kind";
+
 static void write_gvk(struct kjw *w, const struct t_root *r, const char *suffix)
 {
     CLEANUP(mem_free) char *kind = xasprintf("%s%s", r->kind, suffix);
 
-    kjw_arr(w, "x-kubernetes-group-version-kind");
     kjw_obj(w, NULL);
     kjw_str(w, "group", r->group);
     kjw_str(w, "kind", kind);
     kjw_str(w, "version", r->version);
     kjw_end(w);
-    kjw_end(w);
 }
 
-static const struct t_root *root_of(const struct t_root *roots, size_t n, const struct t_type *t)
+/* Options and events of a watch are kinds of every group version. */
+static void write_gvks(struct kjw *w, const struct t_root *roots, size_t n, const struct t_type *t)
 {
-    for (size_t i = 0; i < n; i++)
-        if (roots[i].type == t && roots[i].kind)
-            return &roots[i];
-    return NULL;
+    bool open = false;
+
+    for (size_t i = 0; i < n; i++) {
+        if (roots[i].type != t || !roots[i].kind)
+            continue;
+        if (!open)
+            kjw_arr(w, gvk_key);
+        open = true;
+        write_gvk(w, &roots[i], "");
+    }
+    if (open)
+        kjw_end(w);
 }
 
-static void write_type(struct dialect o, const struct t_type *t, const struct t_root *root)
+static void write_type(struct dialect o, const struct t_type *t, const struct t_root *roots,
+                       size_t n)
 {
     struct kjw *w = o.w;
     const char *text = types_describe(t->name);
@@ -247,12 +257,14 @@ static void write_type(struct dialect o, const struct t_type *t, const struct t_
         return;
     }
     kjw_str(w, "type", "object");
-    kjw_obj(w, "properties");
+    if (t->fields->name)
+        kjw_obj(w, "properties");
     for (const struct t_field *f = t->fields; f->name; f++) {
         write_field(o, t, f);
         any_required |= (f->flags & T_REQ) != 0;
     }
-    kjw_end(w);
+    if (t->fields->name)
+        kjw_end(w);
     if (any_required) {
         kjw_arr(w, "required");
         for (const struct t_field *f = t->fields; f->name; f++)
@@ -260,8 +272,9 @@ static void write_type(struct dialect o, const struct t_type *t, const struct t_
                 kjw_str(w, NULL, f->name);
         kjw_end(w);
     }
-    if (root)
-        write_gvk(w, root, "");
+    write_gvks(w, roots, n, t);
+    if (t->atomic)
+        kjw_str(w, "x-kubernetes-map-type", "atomic");
     kjw_end(w);
 }
 
@@ -299,7 +312,9 @@ static void write_list(struct dialect o, const struct t_root *r)
     kjw_end(w);
     kjw_end(w);
     kjw_raw(w, "required", "[\"items\"]", 9);
+    kjw_arr(w, gvk_key);
     write_gvk(w, r, "List");
+    kjw_end(w);
     kjw_end(w);
 }
 
@@ -333,7 +348,7 @@ void types_openapi(enum openapi_version v, const struct t_root *roots, size_t n,
     if (all.n)
         qsort(all.items, all.n, sizeof all.items[0], by_name);
     vec_foreach(&all, i)
-        write_type(o, all.items[i], root_of(roots, n, all.items[i]));
+        write_type(o, all.items[i], roots, n);
     for (size_t i = 0; o.v2 && i < n; i++)
         if (roots[i].listed)
             write_list(o, &roots[i]);

@@ -15,7 +15,7 @@ static const struct t_field registration_api_service_spec_fields[] = {
     F(2, "group", T_STR, 0),
     F(3, "version", T_STR, 0),
     F(4, "insecureSkipTLSVerify", T_BOOL, 0),
-    F(5, "caBundle", T_BYTES, 0),
+    F(5, "caBundle", T_BYTES, T_ATOMIC),
     F(7, "groupPriorityMinimum", T_I32, T_REQ | T_EMIT),
     F(8, "versionPriority", T_I32, T_REQ | T_EMIT),
     END,

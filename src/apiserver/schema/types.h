@@ -36,7 +36,8 @@ enum {
     T_RETAIN = 1 << 5,   /* patchStrategy retainKeys */
     T_PTR = 1 << 6,      /* a pointer in Go: "", 0, false and {} are kept, absent is not zero */
     T_EMIT = 1 << 7,     /* no omitempty in Go: printed even when it is zero */
-    T_GRANULAR = 1 << 8, /* its struct is one that server-side apply replaces whole, but not here */
+    T_GRANULAR = 1 << 8, /* merged by server-side apply, and said so: also where its struct is one
+                          * that is replaced whole elsewhere */
     T_EMPTY = 1 << 9     /* an empty list is not an absent one, until the kind has judged it */
 };
 /* T_KEY or T_SET together with T_REPLACE: merged by server-side apply, replaced by a strategic
@@ -122,6 +123,7 @@ extern const struct t_type meta_api_resource_list;
 extern const struct t_type apidiscovery_group;
 extern const struct t_type meta_object_meta;
 extern const struct t_type meta_delete_options;
+extern const struct t_type meta_watch_event;
 /* What annotations of an autoscaler in the form of autoscaling/v1 hold. */
 extern const struct t_type autoscaling_v1_metric_spec;
 extern const struct t_type autoscaling_v1_metric_status;
