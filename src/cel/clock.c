@@ -5,19 +5,20 @@
 
 #include "base/ktime.h"
 
-int cel_time_parse(struct str s, bool date, struct cel_val *ret)
+int cel_time_parse(struct str s, bool document, struct cel_val *ret)
 {
     char text[32];
     int64_t seconds;
     int nanos;
 
-    if (date && s.n == 10) {
+    if (document && s.n == 10) {
         memcpy(text, s.p, 10);
         memcpy(text + 10, "T00:00:00Z", 10);
         s = (struct str){ text, 20 };
     }
-    if (ktime_parse_seconds(s.p, s.n, &seconds, &nanos) < 0 || seconds < CEL_TIME_MIN ||
-        seconds > CEL_TIME_MAX)
+    if (ktime_parse_seconds(s.p, s.n, &seconds, &nanos) < 0)
+        return -EINVAL;
+    if (!document && (seconds < CEL_TIME_MIN || seconds > CEL_TIME_MAX))
         return -EINVAL;
     *ret = (struct cel_val){ .kind = CK_TIMESTAMP, .i = seconds, .n = (uint32_t)nanos };
     const char *sign = s.n > 6 ? s.p + s.n - 6 : "";

@@ -6,8 +6,9 @@
 #define CEL_TIME_MIN (-62135596800) /* seconds of 0001-01-01 */
 #define CEL_TIME_MAX 253402300799   /* seconds of 9999-12-31T23:59:59 */
 
-/* RFC 3339 as Go reads it; `date`: a date alone is midnight. 0 or -EINVAL. */
-int cel_time_parse(struct str s, bool date, struct cel_val *ret);
+/* RFC 3339 as Go reads it; in a document a date alone is midnight, and the year 0 is one. 0 or
+ * -EINVAL. */
+int cel_time_parse(struct str s, bool document, struct cel_val *ret);
 /* Go's durations: "1h30m", "-1.5s". 0, -EINVAL or -ERANGE. */
 int cel_duration_parse(struct str s, nsec_t *ret);
 /* "2020-01-01T00:00:00.5Z" */

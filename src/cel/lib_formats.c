@@ -1,7 +1,6 @@
 /* lib_formats.c - named formats: validate() tells what is wrong with a text. */
-#include "base/b64.h"
 #include "cel/lib.h"
-#include "cel/re.h"
+#include "cel/strfmt.h"
 #include "cel/urls.h"
 
 #define LABEL     "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -31,14 +30,6 @@ static const char name_text[] =
     "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
     "validation is '" NAME "')";
 
-static bool whole_match(const char *pattern, struct str s)
-{
-    CLEANUP(re_free) struct re *re = NULL;
-    CLEANUP(mem_free) char *anchored = xasprintf("^(?:%s)$", pattern);
-
-    return re_new(anchored, strlen(anchored), &re, NULL) == 0 && re_match(re, s.p, s.n);
-}
-
 static void say(struct cel_run *r, struct cel_val *msgs, unsigned *n, const char *text)
 {
     if (*n < CEL_FORMAT_MSGS_MAX)
@@ -53,13 +44,13 @@ static void check_name(struct cel_run *r, struct str s, size_t most, const char 
         say(r, msgs, n,
             arena_printf(r->a, "must be no more than %zu %s", most,
                          text == value_text ? "bytes" : "characters"));
-    if (!whole_match(pattern, s))
+    if (!strfmt_whole(pattern, s))
         say(r, msgs, n, text);
 }
 
 static void label(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {
-    bool dots = !whole_match(LABEL, s) && whole_match(SUBDOMAIN, s);
+    bool dots = !strfmt_whole(LABEL, s) && strfmt_whole(SUBDOMAIN, s);
     check_name(r, s, 63, LABEL, dots ? "must not contain dots" : label_text, m, n);
 }
 static void subdomain(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
@@ -75,14 +66,14 @@ static void label_value(struct cel_run *r, struct str s, struct cel_val *m, unsi
     check_name(r, s, 63, "(" NAME ")?", value_text, m, n);
 }
 
-/* What more text may follow: a hyphen at the end is fine. */
+/* What more text may follow: upstream takes an a for a hyphen at the end and the sign before it. */
 static struct str prefix(struct cel_run *r, struct str s)
 {
     if (s.n < 2 || s.p[s.n - 1] != '-')
         return s;
     char *copy = arena_strndup(r->a, s.p, s.n);
-    copy[s.n - 1] = 'a';
-    return (struct str){ copy, s.n };
+    copy[s.n - 2] = 'a';
+    return (struct str){ copy, s.n - 1 };
 }
 static void label_prefix(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {
@@ -107,7 +98,7 @@ static void qualified_name(struct cel_run *r, struct str s, struct cel_val *m, u
         name = (struct str){ slash + 1, s.n - domain.n - 1 };
         if (memchr(name.p, '/', name.n)) {
             say(r, m, n,
-                "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and "
+                "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and "
                 "must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  "
                 "or '123-abc', regex used for validation is '" NAME "') with an optional DNS "
                 "subdomain prefix and '/' (e.g. 'example.com/MyName')");
@@ -126,7 +117,7 @@ static void qualified_name(struct cel_run *r, struct str s, struct cel_val *m, u
         say(r, m, n, "name part must be non-empty");
     else if (name.n > 63)
         say(r, m, n, "name part must be no more than 63 bytes");
-    if (!whole_match(NAME, name))
+    if (!strfmt_whole(NAME, name))
         say(r, m, n, name_text);
 }
 
@@ -138,25 +129,22 @@ static void uri(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 }
 static void uuid(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {
-    if (!whole_match("(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", s))
+    if (!strfmt_is_uuid(s, 0))
         say(r, m, n, "does not match the UUID format");
 }
 static void byte(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    if (s.n == 0 || s.n % 4 || b64_decode(s.p, s.n, &b) < 0)
+    if (!strfmt_is_byte(s))
         say(r, m, n, "invalid base64");
 }
 static void date(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {
-    struct cel_val v;
-    if (s.n != 10 || cel_time_parse(s, true, &v) < 0)
+    if (!strfmt_is_date(s))
         say(r, m, n, "invalid date");
 }
 static void datetime(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {
-    struct cel_val v;
-    if (cel_time_parse(s, false, &v) < 0)
+    if (!strfmt_is_date_time(s))
         say(r, m, n, "invalid datetime");
 }
 

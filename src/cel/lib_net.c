@@ -99,6 +99,8 @@ static const char *parse6(struct str s, uint8_t out[16])
             return "address string too short";
         memmove(out + gap + (16 - n), out + gap, (size_t)(n - gap));
         memset(out + gap, 0, (size_t)(16 - n));
+    } else if (gap >= 0) {
+        return "the :: must expand to at least one field of zeros";
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 
 #include "base/b64.h"
 #include "cel/clock.h"
+#include "cel/strfmt.h"
 
 struct cel_val cel_v_error(struct arena *a, const char *fmt, ...)
 {
@@ -160,7 +161,7 @@ static struct cel_val json_string(struct arena *a, const struct kj_val *v, const
                                s.p);
         return out;
     case CT_DURATION:
-        if (cel_duration_parse(s, &ns) < 0)
+        if (strfmt_duration(s, &ns) < 0)
             return cel_v_error(a, "Invalid duration %.*s: unable to parse %.*s as duration",
                                (int)s.n, s.p, (int)s.n, s.p);
         return (struct cel_val){ .kind = CK_DURATION, .i = ns };

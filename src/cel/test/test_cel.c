@@ -355,6 +355,48 @@ static const char odd_schema[] =
     "\"integer\",\"nullable\":true},\"labels\":{\"type\":\"object\",\"additionalProperties\":{"
     "\"type\":\"integer\"}},\"short\":{\"x-kubernetes-int-or-string\":true,\"maxLength\":7}}}";
 
+/* Texts of a schema are read as its formats are checked; duration('1d') stays refused. */
+static void test_durations_and_dates_of_schemas(void **state)
+{
+    static const char schema_text[] =
+        "{\"type\":\"object\",\"properties\":{\"d\":{\"type\":\"array\",\"maxItems\":20,\"items\":{"
+        "\"type\":\"string\",\"format\":\"duration\"}},\"t\":{\"type\":\"array\",\"maxItems\":20,"
+        "\"items\":{\"type\":\"string\",\"format\":\"date-time\"}}}}";
+    static const char object_text[] = "{\"d\":[\"1d\",\"2 weeks\",\"1 Hour, and 30 MINUTES!\",\"-1 "
+                                      "d\",\"5 \u00b5s\",\"300 years 5 s\","
+                                      "\"9223372036854775807 weeks\",\"1 d2 d\",\"-1.5h\",\"3 "
+                                      "m5\",\"99999999999999999999 x 5 s\"],"
+                                      "\"t\":[\"0000-01-01\",\"2020-02-03t00:00:00z\"]}";
+    static const char *const durations[] = { "86400", "1209600", "5400",   "86400", "0.000005",
+                                             "5",     "-604800", "259200", "-5400", "180" };
+    CLEANUP(kj_doc_free) struct kj_doc *schema = NULL;
+    CLEANUP(kj_doc_free) struct kj_doc *object = NULL;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+
+    (void)state;
+    assert_int_equal(kj_parse(schema_text, sizeof schema_text - 1, 0, &schema, NULL), 0);
+    assert_int_equal(kj_parse(object_text, sizeof object_text - 1, 0, &object, NULL), 0);
+    const struct cel_var var = { "self", cel_schema_type(a, kj_root(schema), "type_self", false) };
+    const struct cel_env env = { .vars = &var, .n_vars = 1 };
+    struct cel_val v, self = cel_v_json(a, kj_root(object), var.type);
+    for (size_t i = 0; i <= ARRAY_LEN(durations); i++) {
+        CLEANUP(cel_expr_free)
+        struct cel_expr *e = compile(&env, arena_printf(a, "string(self.d[%zu])", i));
+        int how = cel_eval(e, &self, CEL_LIMIT_CALL, a, &v, NULL);
+        assert_int_equal(how, i < ARRAY_LEN(durations) ? CEL_OK : CEL_RUNTIME);
+        if (i < ARRAY_LEN(durations))
+            assert_string_equal(arena_printf(a, "%.*s", (int)v.n, v.s),
+                                arena_printf(a, "%ss", durations[i]));
+    }
+    CLEANUP(cel_expr_free)
+    struct cel_expr *old = compile(&env, "self.t[0].getFullYear() == 0 && "
+                                         "string(self.t[0]) == '0000-01-01T00:00:00Z'");
+    assert_int_equal(cel_eval(old, &self, CEL_LIMIT_CALL, a, &v, NULL), CEL_OK);
+    assert_true(v.b);
+    CLEANUP(cel_expr_free) struct cel_expr *lower = compile(&env, "self.t[1].getFullYear() == 0");
+    assert_int_equal(cel_eval(lower, &self, CEL_LIMIT_CALL, a, &v, NULL), CEL_RUNTIME);
+}
+
 /* Bounds decide which rules are accepted; where upstream's are odd, ours are the same. */
 static void test_bounds_are_upstreams(void **state)
 {
@@ -871,6 +913,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_no_evaluation_exceeds_its_budget),
         cmocka_unit_test(test_an_evaluation_can_be_interrupted),
         cmocka_unit_test(test_schemas_give_types_and_documents_values),
+        cmocka_unit_test(test_durations_and_dates_of_schemas),
         cmocka_unit_test(test_bounds_are_upstreams),
         cmocka_unit_test(test_values_of_schemas_are_strict),
         cmocka_unit_test(test_equality_of_objects),
