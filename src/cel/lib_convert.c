@@ -1,4 +1,5 @@
 /* lib_convert.c - conversions between types. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -57,20 +58,46 @@ static struct cel_val to_uint(struct cel_run *r, const struct cel_val *v, unsign
     }
 }
 
-/* As Go's ParseFloat: also "inf", "+Infinity", "nan", hexadecimal; underscores are refused. */
+/* An underscore stands between two digits; the x of a hexadecimal number is as good as one. */
+static bool underscores_fit(const char *s)
+{
+    s += *s == '+' || *s == '-';
+    bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X'), digit = hex;
+
+    for (s += hex ? 2 : 0; *s; s++) {
+        bool next = hex ? isxdigit((unsigned char)s[1]) : isdigit((unsigned char)s[1]);
+        if (*s == '_' && (!digit || !next))
+            return false;
+        digit = hex ? isxdigit((unsigned char)*s) : isdigit((unsigned char)*s);
+    }
+    return true;
+}
+
+/* As Go's ParseFloat: also "inf", "+Infinity", "nan", underscores, and hexadecimal with an
+ * exponent.
+ */
 static bool parse_double(struct str s, double *ret)
 {
-    char buf[512], *end;
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    char *end;
 
-    if (s.n == 0 || s.n >= sizeof buf || memchr(s.p, '\0', s.n))
+    if (s.n == 0 || memchr(s.p, '\0', s.n))
         return false;
-    memcpy(buf, s.p, s.n);
-    buf[s.n] = '\0';
-    if (buf[0] == ' ' || (buf[0] >= '\t' && buf[0] <= '\r') || strchr(buf, '('))
+    CLEANUP(mem_free) char *text = xstrndup(s.p, s.n);
+    bool sign = *text == '+' || *text == '-';
+    if (isspace((unsigned char)*text) || strchr(text, '(') || !underscores_fit(text))
         return false;
+    if (sign && (text[1] == 'n' || text[1] == 'N'))
+        return false;
+    if (strpbrk(text, "xX") && !strpbrk(text, "pP"))
+        return false;
+    for (const char *p = text; *p; p++) {
+        if (*p != '_')
+            strbuf_appendc(&b, *p);
+    }
     errno = 0;
-    *ret = strtod(buf, &end);
-    return end == buf + s.n && !(errno == ERANGE && isinf(*ret));
+    *ret = strtod(strbuf_str(&b), &end);
+    return b.len && *end == '\0' && !(errno == ERANGE && isinf(*ret));
 }
 
 static struct cel_val to_double(struct cel_run *r, const struct cel_val *v, unsigned n)

@@ -232,31 +232,59 @@ static int clause(struct cel_run *r, char verb, int precision, struct cel_val v,
     default: ok = print_number(v, verb, out); break;
     }
     return ok ? 0
+/* Texts that stand for what JSON has no number for. */
+static bool is_word_of_double(struct cel_val v, double *ret)
+{
+    static const struct {
+        const char *word;
+        double d;
+    } words[] = { { "NaN", NAN }, { "Infinity", INFINITY }, { "-Infinity", -INFINITY } };
+
+    for (size_t i = 0; v.kind == CK_STRING && i < ARRAY_LEN(words); i++) {
+        if (str_eqz(cel_str(v), words[i].word)) {
+            *ret = words[i].d;
+            return true;
+        }
+    }
+    return false;
+}
+
               : fail(out, "error during formatting: %s, was given %s", takes(verb),
                      cel_type_name(v));
 }
+    double d;
 
 /* ".12" behind the percent sign. -1: none. */
 static int read_precision(struct str fmt, size_t *at, int *ret, struct strbuf *out)
 {
     size_t begin = *at + 1, i = begin;
+        if (is_word_of_double(v, &d))
+            v = cel_v_double(d);
 
     *ret = -1;
     if (*at >= fmt.n || fmt.p[*at] != '.')
         return 0;
-    for (*ret = 0; i < fmt.n && fmt.p[i] >= '0' && fmt.p[i] <= '9'; i++)
-        *ret = MIN(*ret * 10 + (fmt.p[i] - '0'), 100000);
-    if (i == begin)
-        return fail(out, "could not parse formatting clause: error while parsing precision: error "
-                         "while converting precision to integer: strconv.Atoi: parsing \"\": "
-                         "invalid syntax");
-    *ret %= 256; /* upstream keeps it in a byte */
+    for (; i < fmt.n && fmt.p[i] >= '0' && fmt.p[i] <= '9'; i++)
+        large = large || __builtin_mul_overflow(n, INT64_C(10), &n) ||
+                __builtin_add_overflow(n, (int64_t)(fmt.p[i] - '0'), &n);
+    if (i == fmt.n)
+        return fail(out, "could not parse formatting clause: error while parsing precision: could "
+                         "not find end of precision specifier");
+    if (i == begin || large)
+        return fail(out,
+                    "could not parse formatting clause: error while parsing precision: error "
+                    "while converting precision to integer: strconv.Atoi: parsing \"%.*s\": %s",
+                    (int)(i - begin), fmt.p + begin,
+                    large ? "value out of range" : "invalid syntax");
+    *ret = (int)(n % 256); /* upstream keeps it in a byte */
     *at = i;
     return 0;
 }
 
 int cel_format_text(struct cel_run *r, struct str fmt, const struct cel_val *items, uint32_t n,
                     struct strbuf *out)
+    int64_t n = 0;
+    bool large = false;
 {
     uint32_t used = 0;
 
@@ -272,16 +300,26 @@ int cel_format_text(struct cel_run *r, struct str fmt, const struct cel_val *ite
             strbuf_appendc(out, '%');
             continue;
         }
+/* Upstream takes the byte for a sign, which is then one of Latin-1. */
+static int unknown_clause(unsigned char c, struct strbuf *out)
+{
+    char sign[3] = { (char)c };
+
+    if (c >= 0x80) {
+        sign[0] = (char)(0xc0 | c >> 6);
+        sign[1] = (char)(0x80 | (c & 0x3f));
+    }
+    return fail(out, "could not parse formatting clause: unrecognized formatting clause \"%s\"",
+                sign);
+}
+
         if (used >= n)
             return fail(out, "index %u out of range", used);
         int e = read_precision(fmt, &i, &precision, out);
         if (e < 0)
             return e;
         if (i >= fmt.n || !strchr("sdfeboxX", fmt.p[i]) || !fmt.p[i])
-            return fail(out,
-                        "could not parse formatting clause: unrecognized formatting clause "
-                        "\"%c\"",
-                        i < fmt.n ? fmt.p[i] : ' ');
+            return unknown_clause(i < fmt.n ? (unsigned char)fmt.p[i] : ' ', out);
         e = clause(r, fmt.p[i], precision, items[used++], out);
         if (e < 0)
             return e;

@@ -28,7 +28,7 @@ static struct str cut(struct str *rest, char at, bool *ret_found)
 static const char *bad_number(struct arena *a, struct str s, const char *part, uint64_t *ret)
 {
     if (s.n == 0)
-        return arena_printf(a, "%s number is empty", part); /* never reached from outside */
+        return "strconv.ParseUint: parsing \"\": invalid syntax";
     if (!digits_only(s))
         return arena_printf(a, "Invalid character(s) found in %s number \"%.*s\"", part, (int)s.n,
                             s.p);
@@ -99,32 +99,37 @@ static const char *parse_semver(struct arena *a, struct str s, struct cel_semver
     return bad_number(a, rest, "patch", &out->patch);
 }
 
-/* Without a leading v, with three numbers that have no leading zeros. */
-static struct str normalized(struct arena *a, struct str s)
+/* Without a leading v, with three parts that have no leading zeros. false: there are fewer, and the
+ * last has more than a number. */
+static bool normalize(struct arena *a, struct str s, struct str *ret)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    size_t end = 0;
+    struct str part = { s.p, 0 };
+    int parts = 0;
 
     if (s.n && s.p[0] == 'v') {
         s.p++;
         s.n--;
     }
-    while (end < s.n && s.p[end] != '-' && s.p[end] != '+')
-        end++;
-    struct str core = { s.p, end };
-    int parts = 0;
     for (bool more = true; more; parts++) {
-        struct str one = cut(&core, '.', &more);
-        while (one.n > 1 && one.p[0] == '0') {
-            one.p++;
-            one.n--;
+        part = s;
+        more = false;
+        if (parts < 2)
+            part = cut(&s, '.', &more);
+        bool alone = part.n <= 1;
+        while (!alone && part.n && part.p[0] == '0') {
+            part.p++;
+            part.n--;
         }
-        strbuf_appendf(&b, "%s%.*s", parts ? "." : "", (int)one.n, one.p);
+        bool zero = !alone && (part.n == 0 || part.p[0] < '0' || part.p[0] > '9');
+        strbuf_appendf(&b, "%s%s%.*s", parts ? "." : "", zero ? "0" : "", (int)part.n, part.p);
     }
-    for (; parts < 3 && end == s.n; parts++)
+    if (parts < 3 && (memchr(part.p, '-', part.n) || memchr(part.p, '+', part.n)))
+        return false;
+    for (; parts < 3; parts++)
         strbuf_append(&b, ".0");
-    strbuf_appendn(&b, s.p + end, s.n - end);
-    return (struct str){ arena_strndup(a, strbuf_str(&b), b.len), b.len };
+    *ret = (struct str){ arena_strndup(a, strbuf_str(&b), b.len), b.len };
+    return true;
 }
 
 static int cmp_u(uint64_t x, uint64_t y)
@@ -189,7 +194,10 @@ static struct cel_val semver(struct cel_run *r, const struct cel_val *v, unsigne
 {
     if (v[0].kind != CK_STRING || (n == 2 && v[1].kind != CK_BOOL))
         return cel_misfit();
-    return cel_v_semver(r->a, n == 2 && v[1].b ? normalized(r->a, cel_str(v[0])) : cel_str(v[0]));
+    struct str s = cel_str(v[0]);
+    if (n == 2 && v[1].b && !normalize(r->a, s, &s))
+        return cel_v_error(r->a, "short version cannot contain PreRelease/Build meta data");
+    return cel_v_semver(r->a, s);
 }
 
 static struct cel_val is_semver(struct cel_run *r, const struct cel_val *v, unsigned n)

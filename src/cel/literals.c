@@ -87,6 +87,8 @@ static void check_format(struct validator *v, struct cel_ast *n)
                                                    : cel_v_int(0);
             known = true;
         }
+        if (known && arg.kind == CK_STRING && strchr("fe", part.p[part.n - 1]))
+            arg = cel_v_double(0); /* it may be "NaN" */
         strbuf_reset(&out);
         struct cel_ast *at = used < list->n_args ? list->args[used] : NULL;
         if (at && (at->kind == CA_LIST || at->kind == CA_MAP) && part.p[part.n - 1] == 's')
