@@ -253,3 +253,84 @@ def rules_that_came_later_warn_about_what_was_there(t):
     a = t.code(t.patch(f'{path}/a', {'spec': {'n': 3}}), 200)
     t.eq(a.headers.get_all('Warning'), None, 'Warning headers')
     t.true(made is not None, 'the definition was made')
+
+
+def served(t, schema):
+    """A definition of the check's own: its body, and where its objects are."""
+    body = crd(t, schema=schema)
+    t.make(CRDS, body)
+    path = t.at('widgets', body['spec']['group'])
+    t.until('the new resource is served', lambda: t.get(path).code == 200)
+    return body, path
+
+
+def tightened(t, before, after, sound, spec_):
+    """An object that was made before its schema got stricter; the path of it. sound: part of a spec that the new schema refuses."""
+    body, path = served(t, before)
+    t.make(path, widget(path, 'a', spec_))
+    body['spec']['versions'][0]['schema']['openAPIV3Schema']['properties']['spec'] = after
+    t.code(t.patch(f'{CRDS}/{body["metadata"]["name"]}', {'spec': {'versions': body['spec']['versions']}}), 200)
+    t.until('the new schema is in force', lambda: t.post(path, widget(path, 'b', sound), dryRun='All').code == 422)
+    return f'{path}/a'
+
+
+# ---- what did not change ----
+
+KEYED = {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k']}
+
+
+def keyed(*entries, **more):
+    return rules(*entries, **many({'type': 'object', 'required': ['k'], 'properties': {'k': TEXT, 'v': INT}}, maxItems=9, **KEYED), **more)
+
+
+@check
+def rules_warn_about_a_keyed_list_in_another_order(t):
+    items = [{'k': 'a', 'v': 30}, {'k': 'b', 'v': 2}]
+    rule = 'self.all(x, x.v < 10)'
+    at = tightened(t, spec(l=keyed(), n=INT), spec(l=keyed(rule), n=INT), {'l': items}, {'l': items})
+    a = t.code(t.patch(at, {'spec': {'l': items[::-1]}}), 200)
+    t.eq(a.headers.get_all('Warning'), [f'299 - "spec.l: Invalid value: failed rule: {rule}"'], 'Warning headers')
+    t.eq(t.get(at)['spec.l'], items[::-1], 'list')
+    t.invalid(t.patch(at, {'spec': {'l': [items[0]]}}), part=f'spec.l: Invalid value: failed rule: {rule}')
+    t.invalid(t.patch(at, {'spec': {'l': [items[0], {'k': 'b', 'v': 3}]}}), part='failed rule')
+    t.invalid(t.patch(at, {'spec': {'l': [items[0], {'k': 'c', 'v': 2}]}}), part='failed rule')
+
+
+@check
+def rules_refuse_fields_that_the_schema_does_not_know(t):
+    """What it does not know may have changed."""
+    open_ = {'type': 'object', 'properties': {'a': INT}, 'x-kubernetes-preserve-unknown-fields': True}
+    strict, rule = rules('self.a < 10', **open_), 'failed rule: self.a < 10'
+    at = tightened(t, spec(p=open_, q=open_, n=INT), spec(p=strict, q=open_, n=INT), {'p': {'a': 30}}, {'p': {'a': 30}, 'q': {'a': 30, 'z': 1}})
+    a = t.code(t.patch(at, {'spec': {'n': 1}}), 200)
+    t.eq(a.headers.get_all('Warning'), [f'299 - "spec.p: Invalid value: {rule}"'], 'Warning headers')
+    at = tightened(t, spec(p=open_, n=INT), spec(p=strict, n=INT), {'p': {'a': 30}}, {'p': {'a': 30, 'z': 1}})
+    t.invalid(t.patch(at, {'spec': {'n': 1}}), part=f'spec.p: Invalid value: {rule}')
+
+
+@check
+def schemas_ratchet_as_rules_do(t):
+    """By their keys, whatever the order; not where something is unknown."""
+    items = [{'k': 'a'}, {'k': 'b'}]
+    at = tightened(t, spec(l=keyed(), n=INT), spec(l={**keyed(), 'maxItems': 1}, n=INT), {'l': items}, {'l': items})
+    t.code(t.patch(at, {'spec': {'n': 1}}), 200)
+    t.code(t.patch(at, {'spec': {'l': items[::-1]}}), 200)
+    a = t.invalid(t.patch(at, {'spec': {'l': [items[0], {'k': 'c'}]}}), part='spec.l: Too many: 2: ')
+    t.true(a['message'].endswith('must have at most 1 item'), a['message'])
+    open_ = {'type': 'object', 'properties': {'a': INT}, 'x-kubernetes-preserve-unknown-fields': True}
+    for sent, code in (({'a': 1}, 200), ({'a': 1, 'z': 1}, 422)):
+        at = tightened(t, spec(p=open_, n=INT), spec(p={**open_, 'minProperties': 3}, n=INT), {'p': sent}, {'p': sent})
+        t.code(t.patch(at, {'spec': {'n': 1}}), code)
+
+
+@check
+def schemas_ratchet_no_whole_object(t):
+    body, path = served(t, spec(n=INT))
+    t.make(path, {'apiVersion': f'{path.split("/")[2]}/v1', 'kind': 'Widget', 'metadata': {'name': 'a'}})
+    body['spec']['versions'][0]['schema']['openAPIV3Schema']['required'] = ['spec']
+    t.code(t.patch(f'{CRDS}/{body["metadata"]["name"]}', {'spec': {'versions': body['spec']['versions']}}), 200)
+    t.until('the new schema is in force', lambda: t.post(path, {'apiVersion': f'{path.split("/")[2]}/v1', 'kind': 'Widget', 'metadata': {
+        'name': 'b'}}, dryRun='All').code == 422)
+    a = t.read(f'{path}/a')
+    t.invalid(t.put(f'{path}/a', a), part='spec: Required value')
+    t.invalid(t.patch(f'{path}/a', {}), part='spec: Required value')

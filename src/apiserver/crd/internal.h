@@ -7,6 +7,7 @@
  *   validate.c    values against a schema          format.c    formats of strings
  *   rules.c       rules in CEL compiled            rules_define.c  at the definition, rules_eval.c
  *                                                  on objects
+ *   correlate.c   which part of an object replaces which
  *   version.c     one served version                serve.c     definitions become resources
  *   status.c      their conditions, accepted names  purge.c     what they leave when they go
  *   regex.c       patterns                         jsonpath.c  printer columns, scale
@@ -17,6 +18,7 @@
 #include "apiserver/crd/crd.h"
 #include "apiserver/crd/regex.h"
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/vec.h"
 
 enum s_type { S_ANY, S_OBJECT, S_ARRAY, S_STRING, S_INTEGER, S_NUMBER, S_BOOLEAN };
@@ -85,6 +87,27 @@ void schema_compile(struct crd_schema *s, const struct kj_val *open_api, bool ro
 void schema_fini(struct crd_schema *s);
 /* The node under a member; *known false: not specified (and pruned unless preserved). */
 const struct snode *snode_member(const struct snode *n, const char *key, size_t len, bool *known);
+
+/* correlate.c: the parts of a list or object that another one replaces. They are read when the
+ * first is asked for, so that each of many is found at once. */
+struct old_parts {
+    const struct snode *n;    /* of both */
+    const struct kj_val *old; /* whatever was there; NULL: nothing */
+    bool read;
+    struct arena *a;   /* of keys of items */
+    struct map by_key; /* keys of an item: to the first that has them; name of a member */
+};
+/* NULL: none, as for all items but those of list-type map. */
+const struct kj_val *old_item(struct old_parts *o, const struct kj_val *item);
+const struct kj_val *old_member(struct old_parts *o, struct str key);
+void old_parts_fini(struct old_parts *o);
+static inline UNUSED void old_parts_fini_p(struct old_parts *o)
+{
+    old_parts_fini(o);
+}
+/* Is a value the one that it replaces? The order of a list-type map does not count; what the schema
+ * does not know always has changed. old NULL: it replaces nothing. */
+bool is_unchanged(const struct snode *n, const struct kj_val *v, const struct kj_val *old);
 
 /* version.c */
 struct crd_schema *crd_version_new(const struct kj_val *definition, const struct kj_val *version);

@@ -2,8 +2,8 @@
  *
  * After everything else about the object is in order. A node's rules come before those below it.
  * On an update a rule sees the value that this one replaces, where there is one: properties and map
- * values by their names, items of list-type map by their keys. What a rule without oldSelf says
- * about a value that did not change is a warning (ratcheting).
+ * values by their names, items of list-type map by their keys (correlate.c). What a rule without
+ * oldSelf says about a value that did not change is a warning (ratcheting).
  */
 #include "apiserver/crd/rules.h"
 
@@ -11,47 +11,29 @@ struct rules_run {
     struct arena *a;
     struct strbuf path;
     struct field_errors *errors, *warnings;
-    uint64_t budget; /* 0: nothing more runs */
+    uint64_t budget;
 };
 
-/* A value, what it replaces, and the nearest part of the object, itself or above, that replaces
- * something: whether that part is the same decides about ratcheting. */
+/* A value, what it replaces, and the nearest part of the object, itself
+ * or above, that replaces something: whether that part is the same decides about ratcheting. */
 struct rules_at {
     const struct snode *n;
     const struct kj_val *v, *old;
-    const struct rules_at *up;
+    struct rules_at *up;
+    enum { UNKNOWN, CHANGED, SAME } state;
 };
 
 /* ---- what did not change ------------------------------------------------------------------------
  */
 
-/* The item of the old list with the same keys. */
-static const struct kj_val *old_item(const struct snode *list, const struct kj_val *item,
-                                     const struct kj_val *old)
+/* Found out once for a part, since all that is in an atomic list asks the same. */
+static bool ratchets(struct rules_at *at)
 {
-    struct kj_iter it = kj_iter(old);
-    const struct kj_val *o;
-    struct str none;
-
-    if (list->list != S_LIST_MAP || kj_type(old) != KJ_ARR)
-        return NULL;
-    while (kj_next(&it, &none, &o)) {
-        bool same = true;
-        for (size_t i = 0; i < kj_len(list->list_keys) && same; i++) {
-            const char *key = kj_str_or(kj_at(list->list_keys, i), "");
-            same = kj_equal(kj_get(o, key), kj_get(item, key));
-        }
-        if (same)
-            return o;
-    }
-    return NULL;
-}
-
-static bool ratchets(const struct rules_at *at)
-{
-    while (at && !at->old)
+    while (!at->old && at->up)
         at = at->up;
-    return at && at->up && kj_equal(at->v, at->old); /* the whole object is never ratcheted */
+    if (at->state == UNKNOWN)
+        at->state = is_unchanged(at->n, at->v, at->old) ? SAME : CHANGED;
+    return at->state == SAME;
 }
 
 /* ---- one rule -----------------------------------------------------------------------------------
@@ -141,7 +123,7 @@ static bool expressed(struct rules_run *x, const struct srule *r, const struct c
     return true;
 }
 
-static void refuse(struct rules_run *x, const struct rules_at *at, const struct srule *r,
+static void refuse(struct rules_run *x, struct rules_at *at, const struct srule *r,
                    struct str message)
 {
     CLEANUP(strbuf_fini) struct strbuf value = STRBUF_INIT;
@@ -166,7 +148,7 @@ static void refuse(struct rules_run *x, const struct rules_at *at, const struct 
 }
 
 /* false: nothing more runs. */
-static bool run_rule(struct rules_run *x, const struct rules_at *at, const struct srule *r)
+static bool run_rule(struct rules_run *x, struct rules_at *at, const struct srule *r)
 {
     struct cel_val vars[2] = { cel_v_json(x->a, at->v, at->n->cel_type) }, v;
     struct str message = r->plain;
@@ -196,18 +178,22 @@ static bool run_rule(struct rules_run *x, const struct rules_at *at, const struc
 /* ---- the walk -----------------------------------------------------------------------------------
  */
 
-static bool walk(struct rules_run *x, const struct rules_at *at);
+static bool walk(struct rules_run *x, struct rules_at *at);
 
-static bool walk_list(struct rules_run *x, const struct rules_at *at)
+static bool walk_list(struct rules_run *x, struct rules_at *at)
 {
+    CLEANUP(old_parts_fini) struct old_parts olds = { .n = at->n, .old = at->old };
     struct kj_iter it = kj_iter(at->v);
     size_t here = x->path.len;
     const struct kj_val *item;
     struct str none;
     bool go = true;
 
-    for (size_t i = 0; go && at->n->items && kj_next(&it, &none, &item); i++) {
-        struct rules_at below = { at->n->items, item, old_item(at->n, item, at->old), at };
+    if (!at->n->items || !at->n->items->cel_below)
+        return true;
+    for (size_t i = 0; go && kj_next(&it, &none, &item); i++) {
+        struct rules_at below = { at->n->items, item, old_item(&olds, item), at,
+                                  UNKNOWN };
         strbuf_appendf(&x->path, "[%zu]", i);
         go = walk(x, &below);
         strbuf_truncate(&x->path, here);
@@ -215,8 +201,9 @@ static bool walk_list(struct rules_run *x, const struct rules_at *at)
     return go;
 }
 
-static bool walk_object(struct rules_run *x, const struct rules_at *at)
+static bool walk_object(struct rules_run *x, struct rules_at *at)
 {
+    CLEANUP(old_parts_fini) struct old_parts olds = { .n = at->n, .old = at->old };
     struct kj_iter it = kj_iter(at->v);
     size_t here = x->path.len;
     const struct kj_val *m;
@@ -228,7 +215,9 @@ static bool walk_object(struct rules_run *x, const struct rules_at *at)
         const struct snode *n = snode_member(at->n, key.p, key.n, &known);
         if (!n || !n->cel_below)
             continue;
-        struct rules_at below = { n, m, kj_getn(at->old, key.p, key.n), at };
+        struct rules_at below = { n, m, old_member(&olds, key), at, UNKNOWN };
+        if (!at->up && (str_eqz(key, "apiVersion") || str_eqz(key, "kind")))
+            below.state = CHANGED; /* what the old one was stored with, nobody sees */
         strbuf_appendf(&x->path, n == at->n->additional ? "[%.*s]" : ".%.*s", (int)key.n, key.p);
         go = walk(x, &below);
         strbuf_truncate(&x->path, here);
@@ -236,7 +225,7 @@ static bool walk_object(struct rules_run *x, const struct rules_at *at)
     return go;
 }
 
-static bool walk(struct rules_run *x, const struct rules_at *at)
+static bool walk(struct rules_run *x, struct rules_at *at)
 {
     if (!at->n->cel_below || kj_type(at->v) == KJ_NULL)
         return true;
@@ -256,7 +245,7 @@ void rules_eval(const struct snode *n, const struct kj_val *v, const struct kj_v
                 const char *path, struct field_errors *errors, struct field_errors *warnings)
 {
     struct rules_run x = { .errors = errors, .warnings = warnings, .budget = RULES_BUDGET };
-    struct rules_at at = { n, v, old, NULL };
+    struct rules_at at = { n, v, old, NULL, CHANGED }; /* the whole is never the same */
 
     if (!n->cel_below)
         return;

@@ -1,13 +1,12 @@
 /* validate.c - values against a compiled schema, in the words and the order of kube-apiserver.
  *
- * Ratcheting as there: on an update, a part that did not change is not complained about. Parts are
- * told apart by property, map key, and the keys of list-type map.
+ * Ratcheting as there: on an update, a part that did not change is not complained about
+ * (correlate.c).
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "apiserver/crd/rules.h"
-#include "base/map.h"
 #include "base/num.h"
 
 struct walk {
@@ -98,7 +97,8 @@ static void invalid_count(struct walk *w, size_t have, const char *what, int64_t
 static void too_many(struct walk *w, size_t have, int64_t max)
 {
     field_error(w->errors, FIELD_TOO_MANY, strbuf_str(&w->path), NULL,
-                "%zu: must have at most %lld items", have, (long long)max);
+                "%zu: must have at most %lld %s", have, (long long)max,
+                max == 1 ? "item" : "items");
 }
 
 static void forbidden(struct walk *w, struct str key)
@@ -310,31 +310,10 @@ static void check_unique(struct walk *w, const struct snode *n, const struct kj_
     }
 }
 
-/* The item of the old list with the same keys. */
-static const struct kj_val *old_item(const struct snode *n, const struct kj_val *item,
-                                     const struct kj_val *old)
-{
-    struct kj_iter it = kj_iter(old);
-    const struct kj_val *o;
-    struct str none;
-
-    if (n->list != S_LIST_MAP || kj_type(old) != KJ_ARR)
-        return NULL;
-    while (kj_next(&it, &none, &o)) {
-        bool same = true;
-        for (size_t i = 0; i < kj_len(n->list_keys) && same; i++) {
-            const char *key = kj_str_or(kj_at(n->list_keys, i), "");
-            same = kj_equal(kj_get(o, key), kj_get(item, key));
-        }
-        if (same)
-            return o;
-    }
-    return NULL;
-}
-
 static void check_list(struct walk *w, const struct snode *n, const struct kj_val *v,
                        const struct kj_val *old)
 {
+    CLEANUP(old_parts_fini) struct old_parts olds = { .n = n, .old = old };
     const struct srules *r = n->rules;
     size_t len = kj_len(v), at = w->path.len;
     struct kj_iter it = kj_iter(v);
@@ -343,7 +322,7 @@ static void check_list(struct walk *w, const struct snode *n, const struct kj_va
 
     for (size_t i = 0; n->items && kj_next(&it, &none, &item); i++) {
         strbuf_appendf(&w->path, "[%zu]", i);
-        check(w, n->items, item, old_item(n, item, old));
+        check(w, n->items, item, old_item(&olds, item));
         strbuf_truncate(&w->path, at);
     }
     if (r && r->min_items >= 0 && len < (size_t)r->min_items)
@@ -369,6 +348,7 @@ static void check_required(struct walk *w, const struct kj_val *v, const char *n
 static void check_object(struct walk *w, const struct snode *n, const struct kj_val *v,
                          const struct kj_val *old)
 {
+    CLEANUP(old_parts_fini) struct old_parts olds = { .n = n, .old = old };
     const struct srules *r = n->rules;
     struct kj_iter it = kj_iter(v);
     const struct kj_val *m;
@@ -392,7 +372,7 @@ static void check_object(struct walk *w, const struct snode *n, const struct kj_
         if (!below)
             continue;
         size_t at = push(w, key.p, key.n);
-        check(w, below, m, kj_getn(old, key.p, key.n));
+        check(w, below, m, old_member(&olds, key));
         strbuf_truncate(&w->path, at);
     }
 }
@@ -498,7 +478,7 @@ static void check(struct walk *w, const struct snode *n, const struct kj_val *v,
     const struct srules *r = n->rules;
     enum kj_type t = kj_type(v);
 
-    if ((t == KJ_NULL && n->nullable) || (old && kj_equal(v, old)))
+    if ((t == KJ_NULL && n->nullable) || is_unchanged(n, v, old))
         return;
     check_type(w, n, v);
     if (t == KJ_NULL)
