@@ -274,6 +274,25 @@ def tightened(t, before, after, sound, spec_):
     return f'{path}/a'
 
 
+@check
+def rules_have_no_old_value_beside_a_null(t):
+    null = {**TEXT, 'nullable': True}
+    _, path = served(t, spec(
+        same=rules({'rule': 'self == oldSelf', 'message': 'is immutable'}, **null), o=INT,
+        had=rules({'rule': 'oldSelf.hasValue() || self == "first"', 'optionalOldSelf': True}, **null)))
+    t.make(path, widget(path, 'a', {'same': None, 'had': None, 'o': 1}))
+    t.eq(t.get(f'{path}/a')['spec'], {'same': None, 'had': None, 'o': 1}, 'spec')
+
+    def put(**values):
+        return t.patch(f'{path}/a', [{'op': 'add', 'path': f'/spec/{k}', 'value': v} for k, v in values.items()], 'application/json-patch+json')
+    t.invalid(put(had='x'), part='failed rule: oldSelf.hasValue()')
+    t.code(put(same='x', had='first'), 200)
+    t.invalid(put(same='y'), part='spec.same: Invalid value: "y": is immutable')
+    t.code(put(had='x'), 200)
+    t.code(put(same=None), 200)
+    t.code(put(same='y'), 200)
+
+
 # ---- what did not change ----
 
 KEYED = {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k']}

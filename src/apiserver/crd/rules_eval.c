@@ -14,7 +14,7 @@ struct rules_run {
     uint64_t budget;
 };
 
-/* A value, what it replaces, and the nearest part of the object, itself
+/* A value, what it replaces (NULL: nothing, or a null), and the nearest part of the object, itself
  * or above, that replaces something: whether that part is the same decides about ratcheting. */
 struct rules_at {
     const struct snode *n;
@@ -25,6 +25,11 @@ struct rules_at {
 
 /* ---- what did not change ------------------------------------------------------------------------
  */
+
+static const struct kj_val *not_null(const struct kj_val *v)
+{
+    return kj_type(v) > KJ_NULL ? v : NULL;
+}
 
 /* Found out once for a part, since all that is in an atomic list asks the same. */
 static bool ratchets(struct rules_at *at)
@@ -192,7 +197,7 @@ static bool walk_list(struct rules_run *x, struct rules_at *at)
     if (!at->n->items || !at->n->items->cel_below)
         return true;
     for (size_t i = 0; go && kj_next(&it, &none, &item); i++) {
-        struct rules_at below = { at->n->items, item, old_item(&olds, item), at,
+        struct rules_at below = { at->n->items, item, not_null(old_item(&olds, item)), at,
                                   UNKNOWN };
         strbuf_appendf(&x->path, "[%zu]", i);
         go = walk(x, &below);
@@ -215,7 +220,7 @@ static bool walk_object(struct rules_run *x, struct rules_at *at)
         const struct snode *n = snode_member(at->n, key.p, key.n, &known);
         if (!n || !n->cel_below)
             continue;
-        struct rules_at below = { n, m, old_member(&olds, key), at, UNKNOWN };
+        struct rules_at below = { n, m, not_null(old_member(&olds, key)), at, UNKNOWN };
         if (!at->up && (str_eqz(key, "apiVersion") || str_eqz(key, "kind")))
             below.state = CHANGED; /* what the old one was stored with, nobody sees */
         strbuf_appendf(&x->path, n == at->n->additional ? "[%.*s]" : ".%.*s", (int)key.n, key.p);
@@ -245,7 +250,7 @@ void rules_eval(const struct snode *n, const struct kj_val *v, const struct kj_v
                 const char *path, struct field_errors *errors, struct field_errors *warnings)
 {
     struct rules_run x = { .errors = errors, .warnings = warnings, .budget = RULES_BUDGET };
-    struct rules_at at = { n, v, old, NULL, CHANGED }; /* the whole is never the same */
+    struct rules_at at = { n, v, not_null(old), NULL, CHANGED }; /* the whole is never the same */
 
     if (!n->cel_below)
         return;
