@@ -293,6 +293,80 @@ def rules_have_no_old_value_beside_a_null(t):
     t.code(put(same='y'), 200)
 
 
+# ---- what messageExpressions say ----
+
+# name -> (messageExpression, message of the error)
+SAID = {
+    'a_blank_before_and_a_line_break_after': (r"' hello\n'", 'hello'),
+    'blanks_after': ("' hello  '", 'hello'),
+    'blanks_that_are_not_ascii': (r"'\u00a0\u2003hello \u3000\u0085'", 'hello'),
+    'a_carriage_return_inside': (r"'hel\rlo'", 'hel\rlo'),
+    'a_line_break_inside': (r"'hel\nlo'", 'the message'),
+    'nothing': ("''", 'the message'),
+    'nothing_but_blanks': (r"' \t\u2028'", 'the message'),
+    'what_cannot_be_computed': ("'%d'.format([1 / (self - 3)])", 'the message'),
+    'five_kilobytes_and_blanks': (f"'  {'y' * 5120}\t'", 'y' * 5120),
+    'more_than_five_kilobytes': (f"'{'y' * 5121}'", 'the message'),
+}
+
+
+def says(name, expression, message):
+    def run(t):
+        def first():
+            body = crd(t, group=f'said-{t.server.run_id}.example.com', schema={
+                'type': 'object', 'properties': {k: rules({'rule': 'self != 3', 'message': 'the message', 'messageExpression': e}, **INT)
+                                                 for k, (e, _) in SAID.items()}})
+            t.code(t.post(CRDS, body), 201)
+            t.server.leave(t.made.pop())
+            t.until('the new resource is served', lambda: t.get(f'/apis/{body["spec"]["group"]}/v1/widgets').code == 200)
+            return body['spec']['group']
+        path = t.at('widgets', t.server.once('said', first))
+        a = t.invalid(t.post(path, widget(path, 'a', {name: 3}), dryRun='All'))
+        t.eq([c['message'] for c in a['details.causes']], [f'Invalid value: 3: {message}'], 'causes')
+    run.__name__ = f'rules_say_{name}'
+    run.__module__ = __name__
+    check(run)
+
+
+for _name, (_expression, _message) in SAID.items():
+    says(_name, _expression, _message)
+
+
+def pairs(n, words='costly'):
+    """An expression of n * n steps or more; l has n numbers."""
+    return f"self.l.map(x, self.l.filter(y, y < x).size()).size() > {n} ? 'no' : '{words}'"
+
+
+def of_numbers(count, n, **more):
+    """Rules that do not hold for a list l of n numbers, with messageExpressions."""
+    return spec(*({'rule': f'self.l.size() < {i}', 'message': f'm{i}', 'messageExpression': pairs(n), **more} for i in range(count)),
+                l=many(INT, maxItems=600))
+
+
+def answers(t, schema, n):
+    _, path = served(t, schema)
+    return t.invalid(t.post(path, widget(path, 'a', {'l': list(range(n))}), dryRun='All'))['details.causes']
+
+
+@check
+def rules_end_at_a_message_that_costs_too_much(t):
+    """More than one call may: that is told, in place of the message, and no other rule is looked at."""
+    causes = answers(t, of_numbers(3, 600, fieldPath='.l', reason='FieldValueForbidden'), 600)
+    t.eq(causes, [{'reason': 'FieldValueInvalid', 'field': 'spec.l',
+                   'message': 'Invalid value: "object": no further validation rules will be run due to call cost exceeds limit for '
+                              f'messageExpression: "{pairs(600)}"'}], 'causes')
+
+
+@check
+def rules_end_at_a_message_that_uses_up_the_budget(t):
+    causes = answers(t, of_numbers(15, 600, fieldPath='.l'), 300)
+    t.eq({c['field'] for c in causes}, {'spec.l'}, 'fields')
+    t.eq([c['message'] for c in causes[:-1]], ['Invalid value: costly'] * (len(causes) - 1), 'what is told before')
+    t.true(10 < len(causes) < 15, f'{len(causes)} causes')
+    t.eq(causes[-1]['message'], 'Invalid value: "object": messageExpression evaluation failed due to running out of cost budget, no further '
+                                'validation rules will be run', 'the last')
+
+
 # ---- what did not change ----
 
 KEYED = {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k']}

@@ -7,17 +7,41 @@
 #include "cel/schema.h"
 #include "sys/tzone.h"
 
+/* The bytes of the blank that a text begins with; 0: none. */
+static size_t blank(const char *s, size_t n)
+{
+    static const char *const wide[] = { "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80",
+                                        "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf",
+                                        "\xe2\x81\x9f", "\xe3\x80\x80" };
+
+    if (n && isspace((unsigned char)*s))
+        return 1;
+    for (size_t i = 0; i < ARRAY_LEN(wide); i++)
+        if (n >= strlen(wide[i]) && memcmp(s, wide[i], strlen(wide[i])) == 0)
+            return strlen(wide[i]);
+    bool space = n >= 3 && memcmp(s, "\xe2\x80", 2) == 0 && (unsigned char)s[2] - 0x80u <= 0x0a;
+    return space ? 3 : 0; /* U+2000 to U+200A */
+}
+
+struct str rule_trim_str(struct str s)
+{
+    size_t n;
+
+    while ((n = blank(s.p, s.n)) > 0) {
+        s.p += n;
+        s.n -= n;
+    }
+    for (n = 1; n <= 3 && n <= s.n; n++)
+        if (blank(s.p + s.n - n, n) == n) {
+            s.n -= n;
+            n = 0;
+        }
+    return s;
+}
+
 struct str rule_trim(const struct kj_val *v)
 {
-    struct str s = { kj_str_or(v, ""), kj_str(v) ? kj_len(v) : 0 };
-
-    while (s.n && isspace((unsigned char)s.p[0])) {
-        s.p++;
-        s.n--;
-    }
-    while (s.n && isspace((unsigned char)s.p[s.n - 1]))
-        s.n--;
-    return s;
+    return rule_trim_str((struct str){ kj_str_or(v, ""), kj_str(v) ? kj_len(v) : 0 });
 }
 
 /* ---- fieldPath ----------------------------------------------------------------------------------
@@ -99,6 +123,7 @@ static enum field_error_type type_of(const char *reason)
 void rule_compile(const struct kj_val *entry, const struct cel_type *type, struct arena *a,
                   struct srule *ret, struct rule_faults *faults)
 {
+    const struct kj_val *expression = kj_get(entry, "messageExpression");
     bool optional = kj_bool(kj_get(entry, "optionalOldSelf"), false);
     struct cel_var vars[] = { { "self", type },
                               { "oldSelf", optional ? cel_type_of(a, CT_OPTIONAL, type) : type } };
@@ -106,6 +131,7 @@ void rule_compile(const struct kj_val *entry, const struct cel_type *type, struc
 
     *ret = (struct srule){ .text = rule_trim(kj_get(entry, "rule")),
                            .plain = rule_trim(kj_get(entry, "message")),
+                           .expression = { kj_str_or(expression, ""), kj_len(expression) },
                            .path = "",
                            .type = type_of(kj_str_or(kj_get(entry, "reason"), "")),
                            .optional_old = optional };
@@ -114,10 +140,9 @@ void rule_compile(const struct kj_val *entry, const struct cel_type *type, struc
     if (!ret->rule)
         return;
     ret->uses_old = cel_expr_uses(ret->rule, 1);
-    if (kj_len(kj_get(entry, "messageExpression")))
-        ret->message =
-            compile(&env, kj_get(entry, "messageExpression"), &cel_string, "messageExpression ",
-                    "messageExpression must evaluate to a string", &faults->message);
+    if (kj_len(expression))
+        ret->message = compile(&env, expression, &cel_string, "messageExpression ",
+                               "messageExpression must evaluate to a string", &faults->message);
 }
 
 /* What is stored was accepted once: it is worth a line in the log. */

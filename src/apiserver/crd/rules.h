@@ -16,6 +16,7 @@ enum { RULE_MESSAGE_MAX = 5 * 1024 };           /* of a messageExpression's resu
 struct srule {
     struct cel_expr *rule, *message; /* message NULL: none */
     struct str text, plain;          /* rule and message without blanks around them */
+    struct str expression;           /* messageExpression */
     const char *path;                /* fieldPath as errors write it: ".a.b[key]", or "" */
     enum field_error_type type;      /* by the reason */
     bool uses_old, optional_old;
@@ -30,8 +31,9 @@ void rule_compile(const struct kj_val *entry, const struct cel_type *type, struc
                   struct srule *ret, struct rule_faults *faults);
 /* The field that a fieldPath names, as errors write it; NULL: the schema has none. */
 const char *rule_path(struct arena *a, const struct kj_val *schema, const char *path, size_t n);
-/* A string without blanks around it. */
+/* A string without blanks around it, as Go's strings.TrimSpace(). */
 struct str rule_trim(const struct kj_val *v);
+struct str rule_trim_str(struct str s);
 
 /* rules_define.c. Errors of the form of the entries are errors of the schema: then no expression of
  * this node or above is looked at. */

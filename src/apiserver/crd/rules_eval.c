@@ -87,32 +87,56 @@ static bool report_failure(struct rules_run *x, const struct snode *n, const str
 }
 
 /* false: the budget does not cover it. */
-static bool spend(struct rules_run *x, const struct snode *n, uint64_t cost)
+static bool spend(struct rules_run *x, uint64_t cost)
 {
-    if (cost > x->budget) {
-        field_error_text(x->errors, FIELD_INVALID, path_of(x), type_names[n->type],
-                         "validation failed due to running out of cost budget, no further "
-                         "validation rules will be run");
-        x->budget = 0;
+    if (cost > x->budget)
         return false;
-    }
     x->budget -= cost;
     return true;
 }
 
-static bool is_blank(struct str s)
+static bool out_of_budget(struct rules_run *x, const struct snode *n)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        if (!strchr(" \t\r\n\v\f", s.p[i]))
-            return false;
+    field_error_text(x->errors, FIELD_INVALID, path_of(x), type_names[n->type],
+                     "validation failed due to running out of cost budget, no further validation "
+                     "rules will be run");
+    return false;
+}
+
+/* Where it is told that a rule does not hold. */
+static struct field_errors *errors_of(struct rules_run *x, struct rules_at *at,
+                                      const struct srule *r)
+{
+    return !r->uses_old && ratchets(at) ? x->warnings : x->errors;
+}
+
+/* The messageExpression was too much: that is told in place of the message, and nothing more runs.
+ */
+static bool too_costly(struct rules_run *x, struct rules_at *at, const struct srule *r,
+                       bool of_budget)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    size_t here = x->path.len;
+
+    strbuf_append(&x->path, r->path);
+    if (of_budget) {
+        strbuf_append(&text, "messageExpression evaluation failed due to running out of cost "
+                             "budget, no further validation rules will be run");
+    } else {
+        strbuf_append(&text, "no further validation rules will be run due to call cost exceeds "
+                             "limit for messageExpression: ");
+        strbuf_append_quoted(&text, r->expression.p, r->expression.n);
     }
-    return true;
+    field_error_text(errors_of(x, at, r), FIELD_INVALID, path_of(x), type_names[at->n->type], "%s",
+                     text.data);
+    strbuf_truncate(&x->path, here);
+    return false;
 }
 
 /* The result of messageExpression, if it is fit to be shown. *ret stays as it is otherwise. false:
- * the budget is gone. */
-static bool expressed(struct rules_run *x, const struct srule *r, const struct cel_val *vars,
-                      const struct snode *n, struct str *ret)
+ * nothing more runs. */
+static bool expressed(struct rules_run *x, struct rules_at *at, const struct srule *r,
+                      const struct cel_val *vars, struct str *ret)
 {
     struct cel_val v;
     uint64_t cost;
@@ -120,11 +144,13 @@ static bool expressed(struct rules_run *x, const struct srule *r, const struct c
     if (!r->message)
         return true;
     enum cel_failure f = cel_eval(r->message, vars, CEL_LIMIT_CALL, x->a, &v, &cost);
-    if (!spend(x, n, cost))
-        return false;
-    if (f == CEL_OK && v.kind == CK_STRING && v.n <= RULE_MESSAGE_MAX && !is_blank(cel_str(v)) &&
-        !memchr(v.s, '\n', v.n))
-        *ret = cel_str(v);
+    if (!spend(x, cost))
+        return too_costly(x, at, r, true);
+    if (f == CEL_COST)
+        return too_costly(x, at, r, false);
+    struct str text = f == CEL_OK && v.kind == CK_STRING ? rule_trim_str(cel_str(v)) : STR("");
+    if (text.n && text.n <= RULE_MESSAGE_MAX && !memchr(text.p, '\n', text.n))
+        *ret = text;
     return true;
 }
 
@@ -132,6 +158,7 @@ static void refuse(struct rules_run *x, struct rules_at *at, const struct srule 
                    struct str message)
 {
     CLEANUP(strbuf_fini) struct strbuf value = STRBUF_INIT;
+    struct field_errors *to = errors_of(x, at, r);
     size_t here = x->path.len;
     enum kj_type t = kj_type(at->v);
 
@@ -140,7 +167,6 @@ static void refuse(struct rules_run *x, struct rules_at *at, const struct srule 
     else if (t < KJ_ARR)
         kj_write(at->v, KJ_SORTED, &value);
     strbuf_append(&x->path, r->path);
-    struct field_errors *to = !r->uses_old && ratchets(at) ? x->warnings : x->errors;
     if (r->type == FIELD_DUPLICATE)
         field_error(to, r->type, path_of(x), value.len ? value.data : NULL, NULL);
     else if (message.n)
@@ -164,17 +190,13 @@ static bool run_rule(struct rules_run *x, struct rules_at *at, const struct srul
     if (r->optional_old)
         vars[1] = at->old ? cel_v_some(x->a, vars[1]) : cel_v_none();
     enum cel_failure f = cel_eval(r->rule, vars, CEL_LIMIT_CALL, x->a, &v, &cost);
-    if (f == CEL_COST) {
-        (void)report_failure(x, at->n, r, f, v);
-        return false;
-    }
-    if (!spend(x, at->n, cost))
-        return false;
+    if (!spend(x, cost))
+        return out_of_budget(x, at->n);
     if (f != CEL_OK)
         return !report_failure(x, at->n, r, f, v);
     if (v.kind == CK_BOOL && v.b)
         return true;
-    if (!expressed(x, r, vars, at->n, &message))
+    if (!expressed(x, at, r, vars, &message))
         return false;
     refuse(x, at, r, message);
     return true;
@@ -234,6 +256,8 @@ static bool walk(struct rules_run *x, struct rules_at *at)
 {
     if (!at->n->cel_below || kj_type(at->v) == KJ_NULL)
         return true;
+    if (at->n->ncel && !x->budget)
+        return out_of_budget(x, at->n);
     for (size_t i = 0; i < at->n->ncel; i++) {
         const struct srule *r = &at->n->cel[i];
         if (r->uses_old && !r->optional_old && !at->old)
