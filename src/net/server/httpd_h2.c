@@ -333,8 +333,10 @@ static void h2_advance(struct httpd_conn *c)
             break;
         conn_put(c, p, (size_t)n);
     }
+    /* Who was told to go may be about to write: a connection that is reset under its hands fails
+     * requests that GOAWAY would have it send again. */
     if (n < 0 || (!nghttp2_session_want_read(ng) && !nghttp2_session_want_write(ng)))
-        conn_finish(c, false);
+        conn_finish(c, n >= 0 && c->h2->stopping);
     else if (c->h2->stopping && TAILQ_EMPTY(&c->reqs))
         conn_mark(c); /* the last answer has just left */
 }

@@ -633,9 +633,28 @@ static void test_stop(void **state)
     httpd_reply(b.kept[0], 200, NULL, "done", 4);
     settle(&b);
     assert_said(&b, "H1:200 D1+:4 ");
-    assert_log(&b, "GET /later;stopped;");
     assert_true(b.closed);
+    /* It may be writing still: the connection stays until it has gone as well. */
+    request(&b, 5, "GET", "/hi", true);
+    assert_log(&b, "GET /later;");
+    b.end = stream_close(b.end);
+    settle(&b);
+    assert_log(&b, "GET /later;stopped;");
     assert_int_equal(b.n_close, 0);
+}
+
+static void test_stop_does_not_wait_for_long(void **state)
+{
+    FIXTURE(b, NULL);
+
+    (void)state;
+    hello(&b);
+    httpd_stop(b.d, 10 * SEC, on_stopped, &b);
+    loop_advance(b.l, SEC);
+    assert_true(b.closed);
+    assert_log(&b, "");
+    loop_advance(b.l, 2 * SEC);
+    assert_log(&b, "stopped;");
 }
 
 int main(int argc, char **argv)
@@ -661,6 +680,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_ending_is_allowed_in_every_callback),
         cmocka_unit_test(test_broken_promise_of_length_resets),
         cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_stop_does_not_wait_for_long),
     };
 
     if (argc > 1)
