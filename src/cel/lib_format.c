@@ -215,23 +215,6 @@ static const char *takes(char verb)
     }
 }
 
-static int clause(struct cel_run *r, char verb, int precision, struct cel_val v, struct strbuf *out)
-{
-    bool ok = false;
-
-    switch (verb) {
-    case 's': ok = print_string(r, v, false, out); break;
-    case 'f':
-    case 'e':
-        ok = v.kind == CK_DOUBLE;
-        if (ok && verb == 'f')
-            print_fixed(v.d, precision < 0 ? 6 : precision, out);
-        else if (ok)
-            print_scientific(v.d, precision < 0 ? 6 : precision, out);
-        break;
-    default: ok = print_number(v, verb, out); break;
-    }
-    return ok ? 0
 /* Texts that stand for what JSON has no number for. */
 static bool is_word_of_double(struct cel_val v, double *ret)
 {
@@ -249,17 +232,36 @@ static bool is_word_of_double(struct cel_val v, double *ret)
     return false;
 }
 
+static int clause(struct cel_run *r, char verb, int precision, struct cel_val v, struct strbuf *out)
+{
+    bool ok = false;
+    double d;
+
+    switch (verb) {
+    case 's': ok = print_string(r, v, false, out); break;
+    case 'f':
+    case 'e':
+        if (is_word_of_double(v, &d))
+            v = cel_v_double(d);
+        ok = v.kind == CK_DOUBLE;
+        if (ok && verb == 'f')
+            print_fixed(v.d, precision < 0 ? 6 : precision, out);
+        else if (ok)
+            print_scientific(v.d, precision < 0 ? 6 : precision, out);
+        break;
+    default: ok = print_number(v, verb, out); break;
+    }
+    return ok ? 0
               : fail(out, "error during formatting: %s, was given %s", takes(verb),
                      cel_type_name(v));
 }
-    double d;
 
 /* ".12" behind the percent sign. -1: none. */
 static int read_precision(struct str fmt, size_t *at, int *ret, struct strbuf *out)
 {
     size_t begin = *at + 1, i = begin;
-        if (is_word_of_double(v, &d))
-            v = cel_v_double(d);
+    int64_t n = 0;
+    bool large = false;
 
     *ret = -1;
     if (*at >= fmt.n || fmt.p[*at] != '.')
@@ -281,10 +283,21 @@ static int read_precision(struct str fmt, size_t *at, int *ret, struct strbuf *o
     return 0;
 }
 
+/* Upstream takes the byte for a sign, which is then one of Latin-1. */
+static int unknown_clause(unsigned char c, struct strbuf *out)
+{
+    char sign[3] = { (char)c };
+
+    if (c >= 0x80) {
+        sign[0] = (char)(0xc0 | c >> 6);
+        sign[1] = (char)(0x80 | (c & 0x3f));
+    }
+    return fail(out, "could not parse formatting clause: unrecognized formatting clause \"%s\"",
+                sign);
+}
+
 int cel_format_text(struct cel_run *r, struct str fmt, const struct cel_val *items, uint32_t n,
                     struct strbuf *out)
-    int64_t n = 0;
-    bool large = false;
 {
     uint32_t used = 0;
 
@@ -300,19 +313,6 @@ int cel_format_text(struct cel_run *r, struct str fmt, const struct cel_val *ite
             strbuf_appendc(out, '%');
             continue;
         }
-/* Upstream takes the byte for a sign, which is then one of Latin-1. */
-static int unknown_clause(unsigned char c, struct strbuf *out)
-{
-    char sign[3] = { (char)c };
-
-    if (c >= 0x80) {
-        sign[0] = (char)(0xc0 | c >> 6);
-        sign[1] = (char)(0x80 | (c & 0x3f));
-    }
-    return fail(out, "could not parse formatting clause: unrecognized formatting clause \"%s\"",
-                sign);
-}
-
         if (used >= n)
             return fail(out, "index %u out of range", used);
         int e = read_precision(fmt, &i, &precision, out);
