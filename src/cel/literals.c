@@ -24,25 +24,38 @@ static bool format_arg(struct validator *v, struct cel_ast *n, struct cel_val *r
         [CT_NULL] = { .kind = CK_NULL },
     };
 
-    switch ((enum cel_type_kind)n->type->kind) {
+    const struct cel_type *t = n->type->kind == CT_WRAPPER ? n->type->elem : n->type;
+    switch ((enum cel_type_kind)t->kind) {
+    case CT_ERROR:
+    case CT_WRAPPER:
     case CT_PARAM: return false;
     case CT_LIST: *ret = cel_v_list(v->a, NULL, 0); return true;
     case CT_MAP: *ret = cel_v_map(v->a, NULL, 0); return true;
     case CT_TYPE: *ret = cel_v_type(&cel_int); return true;
     case CT_OPTIONAL: *ret = cel_v_none(); return true;
     case CT_DYN:
-        if (!cel_type_is_any(n->type))
+        if (!cel_type_is_any(t))
             return false;
         __attribute__((fallthrough)); /* which no clause prints */
     case CT_OBJECT:
     case CT_OPAQUE: {
         struct cel_native *native = arena_new0(v->a, struct cel_native);
-        native->type = n->type;
+        native->type = t;
         *ret = (struct cel_val){ .kind = CK_NATIVE, .native = native };
         return true;
     }
-    default: *ret = sample[n->type->kind]; return true;
+    case CT_NULL:
+    case CT_BOOL:
+    case CT_INT:
+    case CT_UINT:
+    case CT_DOUBLE:
+    case CT_STRING:
+    case CT_BYTES:
+    case CT_TIMESTAMP:
+    case CT_DURATION: break;
     }
+    *ret = sample[t->kind];
+    return true;
 }
 
 /* The first part of a literal list or map that %s cannot print; NULL: none. */
