@@ -125,7 +125,7 @@ static void uri(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {
     const char *why = cel_uri_check(r->a, s);
     if (why)
-        say(r, m, n, arena_printf(r->a, "parse \"%.*s\": %s", (int)s.n, s.p, why));
+        say(r, m, n, arena_printf(r->a, "parse %s: %s", cel_quoted(r->a, s), why));
 }
 static void uuid(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {

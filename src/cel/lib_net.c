@@ -1,7 +1,7 @@
 /* lib_net.c - IP addresses and prefixes, as Go's net/netip reads and writes them. */
 #include <stdio.h>
 
-#include "cel/lib.h"
+#include "cel/urls.h"
 
 /* "1.2.3.4" into four bytes. NULL, or what is wrong in Go's words. */
 static const char *parse4(struct str s, uint8_t out[4])
@@ -174,14 +174,14 @@ static struct cel_val parse_ip(struct cel_run *r, struct cel_val text)
 
     if (why)
         return cel_v_error(r->a,
-                           "IP Address \"%.*s\" parse error during conversion from string: "
-                           "ParseAddr(\"%.*s\"): %s",
-                           (int)s.n, s.p, (int)s.n, s.p, why);
+                           "IP Address %s parse error during conversion from string: "
+                           "ParseAddr(%s): %s",
+                           cel_quoted(r->a, s), cel_quoted(r->a, s), why);
     if (zone)
-        return cel_v_error(r->a, "IP address \"%.*s\" with zone value is not allowed", (int)s.n,
-                           s.p);
+        return cel_v_error(r->a, "IP address %s with zone value is not allowed",
+                           cel_quoted(r->a, s));
     if (is_mapped(&a))
-        return cel_v_error(r->a, "IPv4-mapped IPv6 address \"%.*s\" is not allowed", (int)s.n, s.p);
+        return cel_v_error(r->a, "IPv4-mapped IPv6 address %s is not allowed", cel_quoted(r->a, s));
     return make(r, CK_IP, a);
 }
 
@@ -272,8 +272,8 @@ static struct cel_val no_cidr(struct cel_run *r, struct str s, const char *why)
 {
     return cel_v_error(r->a,
                        "network address parse error during conversion from string: network address "
-                       "parse error during conversion from string: netip.ParsePrefix(\"%.*s\"): %s",
-                       (int)s.n, s.p, why);
+                       "parse error during conversion from string: netip.ParsePrefix(%s): %s",
+                       cel_quoted(r->a, s), why);
 }
 
 static struct cel_val parse_cidr(struct cel_run *r, struct cel_val text)
@@ -292,8 +292,7 @@ static struct cel_val parse_cidr(struct cel_run *r, struct cel_val text)
         host.n = (size_t)(zone - host.p);
     const char *why = cel_addr_parse(host, &a);
     if (why)
-        return no_cidr(r, s,
-                       arena_printf(r->a, "ParseAddr(\"%.*s\"): %s", (int)host.n, host.p, why));
+        return no_cidr(r, s, arena_printf(r->a, "ParseAddr(%s): %s", cel_quoted(r->a, host), why));
     if (zone)
         return no_cidr(r, s, "IPv6 zones cannot be present in a prefix");
     bool ok = len.n > 0 && len.n <= 3 && (len.n == 1 || len.p[0] != '0');
@@ -302,12 +301,11 @@ static struct cel_val parse_cidr(struct cel_run *r, struct cel_val text)
         bits = bits * 10 + (len.p[i] - '0');
     }
     if (!ok)
-        return no_cidr(r, s,
-                       arena_printf(r->a, "bad bits after slash: \"%.*s\"", (int)len.n, len.p));
+        return no_cidr(r, s, arena_printf(r->a, "bad bits after slash: %s", cel_quoted(r->a, len)));
     if (bits > (a.is6 ? 128 : 32))
         return no_cidr(r, s, "prefix length out of range");
     if (is_mapped(&a))
-        return cel_v_error(r->a, "IPv4-mapped IPv6 address \"%.*s\" is not allowed", (int)s.n, s.p);
+        return cel_v_error(r->a, "IPv4-mapped IPv6 address %s is not allowed", cel_quoted(r->a, s));
     a.bits = (uint8_t)bits;
     return make(r, CK_CIDR, a);
 }

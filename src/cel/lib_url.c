@@ -16,9 +16,8 @@ static struct cel_val url(struct cel_run *r, const struct cel_val *v, unsigned n
     struct cel_url *u = arena_new0(r->a, struct cel_url);
     const char *why = cel_url_parse(r->a, cel_str(v[0]), u);
     if (why)
-        return cel_v_error(r->a,
-                           "URL parse error during conversion from string: parse \"%.*s\": %s",
-                           (int)v[0].n, v[0].s, why);
+        return cel_v_error(r->a, "URL parse error during conversion from string: parse %s: %s",
+                           cel_quoted(r->a, cel_str(v[0])), why);
     return (struct cel_val){ .kind = CK_URL, .url = u };
 }
 

@@ -116,6 +116,15 @@ struct maker {
     uint32_t parts; /* made so far */
 };
 
+/* Lists and maps of a document. */
+static bool is_of_schema(struct cel_val v)
+{
+    const struct cel_type *t = v.kind == CK_LIST  ? v.list->type
+                               : v.kind == CK_MAP ? v.map->type
+                                                  : NULL;
+    return t && t->of_schema;
+}
+
 static struct cel_val cannot(struct cel_run *r, struct cel_val v, enum part to)
 {
     static const char *const from[] = {
@@ -138,6 +147,10 @@ static struct cel_val cannot(struct cel_run *r, struct cel_val v, enum part to)
         [CK_MAP] = "type conversion error from map to '%s'",
     };
     const char *text = v.kind < ARRAY_LEN(from) ? from[v.kind] : NULL;
+
+    if (is_of_schema(v))
+        text = v.kind == CK_LIST ? "type conversion error from 'list(dyn)' to '%s'"
+                                 : "type conversion error from 'map(dyn, dyn)' to '%s'";
 
     if (!text)
         return cel_v_error(r->a, "type conversion not supported for '%s'", cel_type_name(v));
@@ -258,8 +271,9 @@ static struct cel_val to_value(struct maker *m, struct cel_val v)
     case CK_BYTES: b64_encode(v.s, v.n, &b); return cel_v_take(m->r->a, &b);
     case CK_TIMESTAMP:
     case CK_DURATION: break;
-    case CK_LIST: return to_list(m, v);
-    case CK_MAP: return to_members(m, v);
+    case CK_LIST: /* upstream has no conversion for those of documents */
+        return is_of_schema(v) ? cannot(m->r, v, PART_VALUE) : to_list(m, v);
+    case CK_MAP: return is_of_schema(v) ? cannot(m->r, v, PART_VALUE) : to_members(m, v);
     default: return cannot(m->r, v, PART_VALUE);
     }
     (void)cel_to_string(m->r, v, &b);
@@ -291,10 +305,11 @@ static struct cel_val convert(struct maker *m, struct cel_val v, enum part to)
     case PART_STRING: return to_string(r, v);
     case PART_BYTES: return to_bytes(m, v);
     case PART_VALUE: return to_value(m, v);
-    case PART_VALUES:
-    case PART_LIST: return v.kind == CK_LIST ? to_list(m, v) : cannot(r, v, to);
-    case PART_MEMBERS:
-    case PART_STRUCT: return v.kind == CK_MAP ? to_members(m, v) : cannot(r, v, to);
+    case PART_LIST:
+    case PART_STRUCT:
+        return v.kind == (to == PART_LIST ? CK_LIST : CK_MAP) ? to_value(m, v) : cannot(r, v, to);
+    case PART_VALUES: return v.kind == CK_LIST ? to_list(m, v) : cannot(r, v, to);
+    case PART_MEMBERS: return v.kind == CK_MAP ? to_members(m, v) : cannot(r, v, to);
     }
     return cannot(r, v, to);
 }

@@ -20,13 +20,21 @@ static int hex(char c)
     return isdigit((unsigned char)c) ? c - '0' : (tolower((unsigned char)c) - 'a') + 10;
 }
 
+const char *cel_quoted(struct arena *a, struct str s)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    strbuf_append_quoted(&b, s.p, s.n);
+    return arena_strndup(a, b.data, b.len);
+}
+
 const char *cel_url_bad_escape(struct arena *a, struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == '%' && (i + 2 >= s.n || !isxdigit((unsigned char)s.p[i + 1]) ||
                               !isxdigit((unsigned char)s.p[i + 2])))
-            return arena_printf(a, "invalid URL escape \"%.*s\"", (int)MIN(s.n - i, (size_t)3),
-                                s.p + i);
+            return arena_printf(a, "invalid URL escape %s",
+                                cel_quoted(a, (struct str){ s.p + i, MIN(s.n - i, (size_t)3) }));
     }
     return NULL;
 }
@@ -40,7 +48,8 @@ static const char *bad_host_sign(struct arena *a, struct str s, enum part part)
         unsigned char c = (unsigned char)s.p[i];
         if (c != '%') {
             if (c < 0x80 && !is_plain(c, part))
-                why = arena_printf(a, "invalid character \"%c\" in host name", c);
+                why = arena_printf(a, "invalid character %s in host name",
+                                   cel_quoted(a, (struct str){ s.p + i, 1 }));
             continue;
         }
         unsigned char v = (unsigned char)(hex(s.p[i + 1]) << 4 | hex(s.p[i + 2]));
@@ -136,7 +145,7 @@ static const char *parse_literal(struct arena *a, struct str host, struct str *r
         return "missing ']' in host";
     struct str port = from(host, close + 1), name = { host.p + 1, (size_t)(close - host.p) - 1 };
     if (!is_port(port))
-        return arena_printf(a, "invalid port \"%.*s\" after host", (int)port.n, port.p);
+        return arena_printf(a, "invalid port %s after host", cel_quoted(a, port));
     const char *zone = name.n ? memmem(name.p, name.n, "%25", 3) : NULL;
     why = bad_host_sign(a, zone ? until(name, zone) : name, HOST);
     if (!why && zone)
@@ -151,7 +160,7 @@ static const char *parse_literal(struct arena *a, struct str host, struct str *r
               : !addr.is6                    ? "zones cannot be used with IPv4 addresses"
                                              : NULL;
     if (why)
-        return arena_printf(a, "invalid host: ParseAddr(\"%.*s\"): %s", (int)name.n, name.p, why);
+        return arena_printf(a, "invalid host: ParseAddr(%s): %s", cel_quoted(a, name), why);
     if (!addr.is6)
         return "invalid IP-literal";
     const char *all = arena_printf(a, "[%.*s]%.*s", (int)name.n, name.p, (int)port.n, port.p);
@@ -167,7 +176,7 @@ static const char *parse_host(struct arena *a, struct str host, struct str *ret)
         return open > host.p ? "invalid IP-literal" : parse_literal(a, host, ret);
     const char *colon = last(host, ':');
     if (colon && !is_port(from(host, colon)))
-        return arena_printf(a, "invalid port \"%.*s\" after host", (int)from(host, colon).n, colon);
+        return arena_printf(a, "invalid port %s after host", cel_quoted(a, from(host, colon)));
     if ((why = bad_host_sign(a, host, HOST)))
         return why;
     *ret = unescape(a, host);

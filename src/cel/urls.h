@@ -10,4 +10,6 @@ const char *cel_uri_check(struct arena *a, struct str s);
 const char *cel_url_bad_escape(struct arena *a, struct str s);
 /* NULL, or what is wrong. Such a URI, with its fragment apart. Parts point into s or the arena. */
 const char *cel_url_parse(struct arena *a, struct str s, struct cel_url *ret);
+/* As Go's %q prints it, in the arena: "a\n". */
+const char *cel_quoted(struct arena *a, struct str s);
 #endif

@@ -122,11 +122,11 @@ var properties = []property{
 		return []any{int64(80), int64(1), "http"}[r.Intn(3)]
 	}, false)},
 	{"time", "ts", plain(object{"type": "string", "format": "date-time"}), func(r *rand.Rand) any {
-		return []string{"2024-02-29T12:30:00Z", "2021-06-01T10:00:00.123+05:30", "1969-12-31T23:59:59Z"}[r.Intn(3)]
+		return []string{"2024-02-29T12:30:00Z", "2021-06-01T10:00:00.123+05:30", "1969-12-31T23:59:59Z", "2020-02-03t00:00:00z"}[r.Intn(4)]
 	}},
-	{"date", "ts", plain(object{"type": "string", "format": "date"}), func(r *rand.Rand) any { return "2024-02-29" }},
+	{"date", "ts", plain(object{"type": "string", "format": "date"}), func(r *rand.Rand) any { return []string{"2024-02-29", "0000-01-01"}[r.Intn(2)] }},
 	{"dur", "dur", plain(object{"type": "string", "format": "duration"}), func(r *rand.Rand) any {
-		return []string{"1h", "90s", "-1.5h", "100ms"}[r.Intn(4)]
+		return []string{"1h", "90s", "-1.5h", "100ms", "1d", "2 weeks", "-1 day", "5 \u00b5s"}[r.Intn(8)]
 	}},
 	{"bin", "bytes", func(r *rand.Rand) object {
 		return limited(r, object{"type": "string", "format": "byte"}, "maxLength")
