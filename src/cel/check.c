@@ -339,7 +339,7 @@ static void check_struct_field(struct checker *c, struct cel_ast *n, uint32_t i,
                                const struct cel_message *m)
 {
     struct cel_ast *value = n->args[i];
-    const struct cel_type *found = now(c, check(c, value));
+    const struct cel_type *found = check(c, value); /* as it was found: see entry_type() */
     int field = cel_message_field(m, n->names[i]);
 
     if (field < 0)

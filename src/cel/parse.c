@@ -381,7 +381,7 @@ static struct cel_ast *message(struct cel_parser *p, const struct cel_ast *type)
     bool bare = accept(p, ','); /* the comma may trail nothing */
     while (!bare && !p->failed && !at_sign(p, '}')) {
         vec_push(&optional, accept(p, '?'));
-        if (p->lex.tok != TOK_IDENT) {
+        if (p->lex.tok != TOK_IDENT || is_word(p->lex.body)) {
             (void)syntax_error(p);
             break;
         }
