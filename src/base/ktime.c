@@ -7,14 +7,16 @@
 
 __extension__ typedef __int128 wide;
 
-enum { SEC_PER_DAY = 86400, EPOCH_DAY = 719468 }; /* days from 0000-03-01 to 1970-01-01 */
+/* Days are counted from a March 400 years before that of the year 0, of which a January may be:
+ * what is counted is never below zero. */
+enum { SEC_PER_DAY = 86400, CYCLE_YEARS = 400, EPOCH_DAY = 719468 + 146097 };
 
 /* Days since 1970 of a date in year 0 or later. A year begins in March here, which puts the leap
  * day at its end. */
 static int64_t days_from_civil(int64_t year, int month, int day)
 {
-    int64_t m = month > 2 ? month - 3 : month + 9, y = month > 2 ? year : year - 1;
-    /* Only January and February of year 0 make y negative; they are far out of range anyway. */
+    int64_t m = month > 2 ? month - 3 : month + 9;
+    int64_t y = year + CYCLE_YEARS - (month <= 2);
     return 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - EPOCH_DAY;
 }
 
@@ -34,7 +36,7 @@ struct ktime_civil ktime_civil_seconds(int64_t sec)
     if (of_day < 0)
         of_day += SEC_PER_DAY, days--;
 
-    days += EPOCH_DAY; /* positive: the year 0 begins with March here */
+    days += EPOCH_DAY;
     int64_t y = (10000 * days + 14780) / 3652425;
     int64_t rest = days - (365 * y + y / 4 - y / 100 + y / 400);
     if (rest < 0) { /* the estimate is one year high on a few days */
@@ -43,7 +45,7 @@ struct ktime_civil ktime_civil_seconds(int64_t sec)
     }
     int64_t m = (5 * rest + 2) / 153; /* 0 is March */
     return (struct ktime_civil){
-        .year = (int)(y + (m >= 10)),
+        .year = (int)(y - CYCLE_YEARS + (m >= 10)),
         .month = (int)(m < 10 ? m + 3 : m - 9),
         .day = (int)(rest - (153 * m + 2) / 5 + 1),
         .hour = (int)(of_day / 3600),

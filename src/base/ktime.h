@@ -22,7 +22,7 @@ struct ktime_civil {
     int year, month, day, hour, minute, second, nanos;
 };
 struct ktime_civil ktime_civil(nsec_t wall);
-struct ktime_civil ktime_civil_seconds(int64_t seconds); /* of the year 0 or later */
+struct ktime_civil ktime_civil_seconds(int64_t seconds); /* of the year -400 or later */
 
 /* Go's time.ParseDuration: "1h15m30.918s", "-1.5h", "0", units ns us (and micro sign) ms s m h. */
 int kdur_parse(const char *s, size_t n, nsec_t *ret, struct kerr *err);

@@ -87,6 +87,36 @@ static void test_bad_times_are_refused_and_named(void **state)
     }
 }
 
+/* The year 0 has a 29th of February; an offset may lead to the year before it. */
+static void test_the_first_days_read_back(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t seconds;
+        int year, month, day;
+    } cases[] = {
+        { "0000-01-01T00:00:00Z", -62167219200, 0, 1, 1 },
+        { "0000-02-29T00:00:00Z", -62162121600, 0, 2, 29 },
+        { "0000-03-01T00:00:00Z", -62162035200, 0, 3, 1 },
+        { "0001-01-01T00:00:00Z", -62135596800, 1, 1, 1 },
+        { "0000-01-01T00:00:00+23:00", -62167302000, -1, 12, 31 },
+        { "9999-12-31T23:59:59Z", 253402300799, 9999, 12, 31 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int64_t seconds;
+        int nanos;
+        assert_int_equal(
+            ktime_parse_seconds(cases[i].text, strlen(cases[i].text), &seconds, &nanos), 0);
+        assert_true(seconds == cases[i].seconds);
+        struct ktime_civil t = ktime_civil_seconds(seconds);
+        assert_int_equal(t.year, cases[i].year);
+        assert_int_equal(t.month, cases[i].month);
+        assert_int_equal(t.day, cases[i].day);
+    }
+}
+
 static void test_formats_of_meta_v1(void **state)
 {
     char buf[KTIME_TEXT_MAX];
@@ -211,6 +241,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rfc3339_is_read),
         cmocka_unit_test(test_bad_times_are_refused_and_named),
+        cmocka_unit_test(test_the_first_days_read_back),
         cmocka_unit_test(test_formats_of_meta_v1),
         cmocka_unit_test(test_every_day_reads_back),
         cmocka_unit_test(test_durations_both_ways),
