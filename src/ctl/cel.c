@@ -415,6 +415,8 @@ static void put_json(struct trial *t, struct strbuf *out)
     strbuf_appendc(out, '\n');
 }
 
+#define DASHES "one that begins with a minus stands last, behind --"
+
 static int run(struct ctl *c, const void *options)
 {
     const struct cel_options *o = options;
@@ -423,7 +425,7 @@ static int run(struct ctl *c, const void *options)
     int code;
 
     if (flags_nargs(c->flags) != 1)
-        return ctl_usage(c, "cel takes one expression");
+        return ctl_usage(c, "cel takes one expression; " DASHES);
     if (*o->device && (*o->object || *o->old || *o->crd))
         return ctl_usage(c, "--device stands alone");
     code = read_object(c, &t, o->object, &t.object);
@@ -466,8 +468,14 @@ const struct ctl_command ctl_command_cel = {
     .args = "EXPRESSION",
     .help = "Try a CEL expression: its type, value, cost, which part of it is expensive, and the "
             "estimate",
+    .about = "Examples:\n"
+             "  koordctl cel \"self.spec.replicas > 2\" --object deployment.yaml\n"
+             "  koordctl cel \"device.attributes['gpu.example.com'].model == 'a100'\" --device "
+             "node-1/pool-1/gpu-0\n"
+             "  koordctl cel --object thing.yaml -- \"-self.spec.n < 0\"\n",
     .flags = flags,
     .nflags = ARRAY_LEN(flags),
     .options_size = sizeof(struct cel_options),
     .run = run,
+    .dashes = DASHES,
 };

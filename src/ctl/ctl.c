@@ -160,7 +160,8 @@ static int run_command(struct ctl *c, const struct ctl_command *cmd, int argc, c
     add_command_flags(c, cmd, options);
     int r = flags_parse(c->flags, argc, argv, 0, &err);
     if (r < 0)
-        return ctl_usage(c, "%s", err.text);
+        return cmd->dashes ? ctl_usage(c, "%s; %s", err.text, cmd->dashes)
+                           : ctl_usage(c, "%s", err.text);
     if (r == FLAGS_HELP)
         return show_help(c, cmd);
     if (r == FLAGS_VERSION)

@@ -81,6 +81,7 @@ struct ctl_command {
     const struct flag *flags; /* into the options given to run */
     size_t nflags, options_size;
     int (*run)(struct ctl *c, const void *options); /* the exit code; arguments: flags_arg() */
+    const char *dashes; /* what to do about an argument that is taken for a flag; or NULL */
 };
 extern const struct ctl_command ctl_command_get, ctl_command_crds, ctl_command_version,
     ctl_command_completion, ctl_command_up, ctl_command_down, ctl_command_status,

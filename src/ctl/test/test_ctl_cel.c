@@ -65,6 +65,22 @@ static void test_people_get_a_hint(void **state)
     assert_contains(x.out, "the cost has no bound");
 }
 
+static void test_an_expression_may_begin_with_a_minus(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    fixture_init(&x);
+    assert_int_equal(run(&x, "cel", "-1"), CTL_USAGE);
+    assert_contains(x.err, "unknown flag -1; one that begins with a minus stands last, behind --");
+    assert_int_equal(run(&x, "cel", "-o.x > 1"), CTL_USAGE);
+    assert_contains(x.err, "behind --");
+    assert_int_equal(run(&x, "-o", "json", "cel", "--", "-1"), CTL_OK);
+    assert_contains(x.out, "\"value\":\"-1\"");
+    assert_int_equal(run(&x, "cel", "--help"), CTL_OK);
+    assert_contains(x.out, "-- \"-self.spec.n < 0\"");
+}
+
 static void test_a_device_is_tried(void **state)
 {
     char path[] = "/tmp/koordctl-test-XXXXXX";
@@ -160,6 +176,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_an_object_is_tried),
         cmocka_unit_test(test_a_schema_gives_types_and_bounds),
         cmocka_unit_test(test_people_get_a_hint),
+        cmocka_unit_test(test_an_expression_may_begin_with_a_minus),
         cmocka_unit_test(test_a_device_is_tried),
         cmocka_unit_test(test_names_are_looked_up),
         cmocka_unit_test(test_the_expensive_part_is_named),
