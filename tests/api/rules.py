@@ -131,6 +131,7 @@ OBJECTS = spec(
     size=rules("quantity(self).isGreaterThan(quantity('1Gi'))", **TEXT), url=rules("url(self).getScheme() == 'https'", **TEXT),
     version=rules("semver(self).isLessThan(semver('2.0.0'))", **TEXT),
     label=rules('!format.dns1123Label().validate(self).hasValue()', **TEXT),
+    stamp=rules('int(google.protobuf.Timestamp{seconds: dyn(self)}) > 0', **TEXT),
     tags=rules('self.all(x, self.exists_one(y, x == y))', **many(TEXT, maxItems=5)),
     parts=many(rules('self.n > 0', type='object', properties={'n': INT}), maxItems=5),
     zero=rules('10 / self > 1', **INT), index=rules('self[2] > 0', **many(INT, maxItems=5)),
@@ -165,6 +166,8 @@ JUDGED = {
     'a_large_size': ({'size': '2Gi'}, ''), 'a_small_size': ({'size': '500Mi'}, 'spec.size: Invalid value: "500Mi": failed rule'),
     'https': ({'url': 'https://a/'}, ''), 'http': ({'url': 'http://a/'}, 'spec.url: Invalid value'),
     'an_old_version': ({'version': '1.9.9'}, ''), 'a_new_version': ({'version': '2.0.1'}, 'spec.version: Invalid value: "2.0.1"'),
+    'a_message_of_a_text': ({'stamp': 'abc'}, 'spec.stamp: Invalid value: "string": field type conversion error for google.protobuf.Timestamp.seconds '
+                            "value type: unsupported native conversion from string to 'int64' evaluating rule"),
     'a_label': ({'label': 'abc'}, ''), 'no_label': ({'label': 'A_b'}, 'spec.label: Invalid value: "A_b": failed rule'),
     'tags': ({'tags': ['a', 'b']}, ''), 'tags_twice': ({'tags': ['a', 'a']}, 'spec.tags: Invalid value: failed rule'),
     'parts': ({'parts': [{'n': 1}]}, ''), 'a_part_that_breaks_it': ({'parts': [{'n': 1}, {'n': 0}]}, 'spec.parts[1]: Invalid value'),
