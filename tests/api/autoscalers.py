@@ -12,6 +12,7 @@ STATUS = {'conditions': [{'type': 'AbleToScale', 'status': 'True', 'lastTransiti
 RULES = {'StabilizationWindowSeconds': 5, 'SelectPolicy': 'Min', 'Policies': [{'Type': 'Pods', 'Value': 1, 'PeriodSeconds': 9}], 'Tolerance': None}
 RULES_V2 = {'stabilizationWindowSeconds': 5, 'selectPolicy': 'Min', 'policies': [{'type': 'Pods', 'value': 1, 'periodSeconds': 9}]}
 ALL_V2 = {'selectPolicy': 'Max', 'policies': [{'type': 'Percent', 'value': 100, 'periodSeconds': 15}]}
+ABOUT = {'target': {'kind': 'Service', 'name': 's', 'apiVersion': 'v1'}, 'metricName': 'm', 'averageValue': 1}
 # Name, annotations, spec.metrics of v2, spec.behavior of v2.
 ROWS = (
     ('none', {}, [CPU], None),
@@ -89,7 +90,12 @@ for _row in ROWS:
 def annotations_are_refused_for_what_they_say(t):
     for annotations, field in (({'metrics': [None]}, 'spec.metrics[0].type'),
                                ({'metrics': [{'type': 'Pods', 'pods': {'targetAverageValue': 1}}]}, 'spec.metrics[0].pods.metric.name'),
-                               ({'behavior': {'ScaleUp': {}}}, 'spec.behavior.scaleUp.policies')):
+                               ({'behavior': {'ScaleUp': {}}}, 'spec.behavior.scaleUp.policies'),
+                               ({'behavior': {'ScaleUp': {**RULES, 'Tolerance': '-1'}}}, 'spec.behavior.scaleUp.tolerance'),
+                               ({'metrics': [{'type': 'Object', 'object': ABOUT}]}, 'spec.metrics[0].object.target.value'),
+                               ({'metrics': [{'type': 'Pods', 'pods': {'metricName': 'm'}}]}, 'spec.metrics[0].pods.target.averageValue'),
+                               ({'metrics': [{'type': 'External', 'external': {'metricName': 'm', 'targetValue': 1, 'targetAverageValue': 1}}]},
+                                'spec.metrics[0].external.target.value')):
         a = t.code(t.post(path(t, 'v1'), scaler(annotations)), 422)
         t.true(field in [c['field'] for c in a['details.causes']], f'{field} in {a["details.causes"]}')
 
@@ -130,3 +136,45 @@ def v1_shows_a_status_of_v2(t):
         'name': 'cpu', 'currentAverageUtilization': 40, 'currentAverageValue': '100m'}}]}, 'annotations')
     t.code(t.put(f'{path(t, "v1")}/a/status', {**v1.json, 'status': {'desiredReplicas': 3, 'currentReplicas': 1}}), 200)
     t.eq(t.read(f'{path(t, "v2")}/a')['status']['currentMetrics'], [current], 'metrics written back')
+
+
+@check
+def a_status_counts_no_less_than_nothing(t):
+    t.make(path(t, 'v2'), scaler({}))
+    for version in ('v1', 'v2'):
+        a = t.patch(f'{path(t, version)}/a/status', {'status': {'currentReplicas': -1, 'desiredReplicas': -2}})
+        t.status(a, 422, 'Invalid')
+        t.eq([c['field'] for c in a['details.causes']], ['status.currentReplicas', 'status.desiredReplicas'], 'causes')
+        # Who writes the spec says nothing of the status.
+        t.code(t.patch(f'{path(t, version)}/a', {'status': {'desiredReplicas': -2}}), 200)
+    t.eq(t.read(f'{path(t, "v2")}/a')['status']['desiredReplicas'], 0, 'replicas')
+
+
+@check
+def the_group_of_a_target_may_stay_as_it_is(t):
+    t.make(path(t, 'v2'), scaler({}, spec={'maxReplicas': 3, 'scaleTargetRef': {'kind': 'ReplicationController', 'name': 'd'}}))
+    for version in ('v1', 'v2'):
+        one = f'{path(t, version)}/a'
+        t.code(t.patch(one, {'spec': {'scaleTargetRef': {'name': f'of-{version}'}}}), 200)
+        for wrong in ({'kind': 'Deployment'}, {'apiVersion': 'a/b/c'}):
+            a = t.status(t.patch(one, {'spec': {'scaleTargetRef': wrong}}), 422, 'Invalid')
+            t.eq([c['field'] for c in a['details.causes']], ['spec.scaleTargetRef.apiVersion'], f'causes of {wrong}')
+
+
+@check
+def v1_cannot_write_back_an_object_without_a_value(t):
+    """It shows 0 for the value that is not there, and that is no target."""
+    t.make(path(t, 'v2'), {**scaler({}), 'spec': {**scaler({})['spec'], 'metrics': [{'type': 'Object', 'object': {
+        'describedObject': ABOUT['target'], 'metric': {'name': 'm'}, 'target': {'type': 'AverageValue', 'averageValue': '1'}}}]}})
+    v1 = t.read(f'{path(t, "v1")}/a')
+    t.eq(carried(v1)['metrics'][0]['object']['targetValue'], '0', 'value')
+    a = t.status(t.put(f'{path(t, "v1")}/a', v1), 422, 'Invalid')
+    t.eq([c['field'] for c in a['details.causes']], ['spec.metrics[0].object.target.value'], 'causes')
+    t.code(t.put(f'{path(t, "v1")}/a/status', {**v1, 'status': {'currentReplicas': 1, 'desiredReplicas': 1}}), 200)
+
+
+@check
+def a_tolerance_is_kept(t):
+    up = {**RULES_V2, 'tolerance': '50m'}
+    made = t.make(path(t, 'v2'), {**scaler({}), 'spec': {**scaler({})['spec'], 'behavior': {'scaleUp': {**up, 'tolerance': 0.05}}}})
+    t.eq(made['spec']['behavior']['scaleUp'], up, 'rules')

@@ -1,5 +1,7 @@
 """malformed_network.py - networking, autoscaling and kinds that are only stored; see malformed.py for how to read a row."""
-from malformed import NS, refuse_new
+import copy
+
+from malformed import NS, place, refuse_new
 
 NETWORKING = f'/apis/networking.k8s.io/v1/namespaces/{NS.rsplit("/", 1)[1]}'
 BACKEND = {'service': {'name': 's', 'port': {'number': 80}}}
@@ -80,6 +82,24 @@ refuse_new('address', '/apis/networking.k8s.io/v1/ipaddresses',
 ])
 
 METRIC = {'type': 'Resource', 'resource': {'name': 'cpu', 'target': {'type': 'Utilization', 'averageUtilization': 50}}}
+VALUE, AVERAGE = {'type': 'Value', 'value': 1}, {'type': 'AverageValue', 'averageValue': 1}
+OBJECT = {'describedObject': {'apiVersion': 'v1', 'kind': 'Service', 'name': 's'}, 'metric': {'name': 'm'}, 'target': VALUE}
+OUTSIDE = {'metric': {'name': 'm'}, 'target': VALUE}
+OF_PODS = {'metric': {'name': 'm'}, 'target': AVERAGE}
+OF_CONTAINER = {'name': 'cpu', 'container': 'c', 'target': AVERAGE}
+RULES = {'policies': [{'type': 'Pods', 'value': 1, 'periodSeconds': 1}]}
+METRICS = {'Object': OBJECT, 'External': OUTSIDE, 'Pods': OF_PODS, 'ContainerResource': OF_CONTAINER, 'Resource': METRIC['resource']}
+
+
+def metric(kind, **fields):
+    """Fields of a request whose one metric is of this kind; a__b stands for a.b."""
+    key = kind[0].lower() + kind[1:]
+    new = {'type': kind, key: copy.deepcopy(METRICS[kind])}
+    for dotted, value in fields.items():
+        place(new[key], dotted.replace('__', '.'), value)
+    return {'metrics': [new]}
+
+
 refuse_new('autoscaler', f'/apis/autoscaling/v2/namespaces/{NS.rsplit("/", 1)[1]}/horizontalpodautoscalers',
            {'metadata': {'name': 'x'}, 'spec': {'scaleTargetRef': {'apiVersion': 'apps/v1', 'kind': 'Deployment', 'name': 'd'},
                                                'maxReplicas': 3, 'metrics': [METRIC]}}, 'spec', [
@@ -101,6 +121,71 @@ refuse_new('autoscaler', f'/apis/autoscaling/v2/namespaces/{NS.rsplit("/", 1)[1]
     ('policy_is_empty', {'behavior': {'scaleDown': {'policies': [{}]}}},
      '422 Invalid: Invalid spec.behavior.scaleDown.policies[0].periodSeconds, '
      'Invalid spec.behavior.scaleDown.policies[0].value, NotSupported spec.behavior.scaleDown.policies[0].type'),
+    ('target_is_in_a_group_of_no_form', {'scaleTargetRef.apiVersion': 'a/b/c'}, '422 Invalid: Invalid spec.scaleTargetRef.apiVersion'),
+    ('target_is_a_controller_in_a_group_of_no_form', {'scaleTargetRef': {'apiVersion': 'a/b/c', 'kind': 'ReplicationController', 'name': 'd'}},
+     '422 Invalid: Invalid spec.scaleTargetRef.apiVersion'),
+    ('target_has_a_slash_in_its_kind', {'scaleTargetRef.kind': 'a/b%'}, '422 Invalid: Invalid spec.scaleTargetRef.kind'),
+    ('without_replicas_has_no_metric_that_is_left', {'minReplicas': 0}, '422 Invalid: Forbidden spec.metrics, Invalid spec.minReplicas'),
+    ('without_replicas_has_one', {'minReplicas': 0, **metric('External')}, '422 Invalid: Invalid spec.minReplicas'),
+    ('metric_is_null', {'metrics': [None]}, '422 Invalid: NotSupported spec.metrics[0].type, Required spec.metrics[0].type'),
+    ('metric_has_no_source', {'metrics': [{'type': 'Pods'}]}, '422 Invalid: Required spec.metrics[0].pods'),
+    ('metric_has_another_source', {'metrics': [{'type': 'Pods', 'external': OUTSIDE}]}, '422 Invalid: Required spec.metrics[0].pods'),
+    ('metric_has_two_sources', {'metrics': [{'type': 'Pods', 'pods': OF_PODS, 'external': OUTSIDE}]},
+     '422 Invalid: Forbidden spec.metrics[0].external'),
+    ('metric_has_two_sources_and_the_second_is_empty', {'metrics': [{'type': 'Pods', 'pods': {}, 'external': OUTSIDE}]},
+     '422 Invalid: Forbidden spec.metrics[0].external'),
+    ('metric_without_a_type_has_a_source', {'metrics': [{'external': {**OUTSIDE, 'target': {**VALUE, 'value': 0}}}]},
+     '422 Invalid: Invalid spec.metrics[0].external.target.value, NotSupported spec.metrics[0].type, Required spec.metrics[0].type'),
+    ('metric_target_has_no_type', metric('Resource', target__type=''),
+     '422 Invalid: Invalid spec.metrics[0].resource.target.type, Required spec.metrics[0].resource.target.type'),
+    ('metric_target_type_is_unknown', metric('Resource', target__type='X'), '422 Invalid: Invalid spec.metrics[0].resource.target.type'),
+    ('object_value_is_zero', metric('Object', target__value=0), '422 Invalid: Invalid spec.metrics[0].object.target.value'),
+    ('object_value_is_negative', metric('Object', target__value='-1m'), '422 Invalid: Invalid spec.metrics[0].object.target.value'),
+    ('object_average_is_zero', metric('Object', target__averageValue='0Ki'), '422 Invalid: Invalid spec.metrics[0].object.target.averageValue'),
+    ('object_has_no_value', metric('Object', target__value=None), '422 Invalid: Required spec.metrics[0].object.target.averageValue'),
+    ('object_has_a_percentage_only', metric('Object', target={'type': 'Utilization', 'averageUtilization': 5}),
+     '422 Invalid: Required spec.metrics[0].object.target.averageValue'),
+    ('object_is_not_named', metric('Object', describedObject={}),
+     '422 Invalid: Required spec.metrics[0].object.describedObject.kind, Required spec.metrics[0].object.describedObject.name'),
+    ('object_has_a_bad_name', metric('Object', describedObject__name='..', describedObject__kind='a%'),
+     '422 Invalid: Invalid spec.metrics[0].object.describedObject.kind, Invalid spec.metrics[0].object.describedObject.name'),
+    ('object_is_in_a_group_of_no_form', metric('Object', describedObject__apiVersion='a/b/c'),
+     '422 Invalid: Invalid spec.metrics[0].object.describedObject.apiVersion'),
+    ('object_metric_has_no_name', metric('Object', metric__name=''), '422 Invalid: Required spec.metrics[0].object.metric.name'),
+    ('object_metric_has_a_slash', metric('Object', metric__name='a/b'), '422 Invalid: Invalid spec.metrics[0].object.metric.name'),
+    ('external_metric_is_one_dot', metric('External', metric__name='.'), '422 Invalid: Invalid spec.metrics[0].external.metric.name'),
+    ('external_metric_has_no_value', metric('External', target__value=None),
+     '422 Invalid: Required spec.metrics[0].external.target.averageValue'),
+    ('external_metric_has_both_values', metric('External', target__averageValue=1), '422 Invalid: Forbidden spec.metrics[0].external.target.value'),
+    ('pods_metric_has_a_percent_sign', metric('Pods', metric__name='a%'), '422 Invalid: Invalid spec.metrics[0].pods.metric.name'),
+    ('pods_metric_has_no_average', metric('Pods', target=VALUE), '422 Invalid: Required spec.metrics[0].pods.target.averageValue'),
+    ('pods_metric_is_zero', metric('Pods', target__averageValue=0), '422 Invalid: Invalid spec.metrics[0].pods.target.averageValue'),
+    ('resource_has_no_name', metric('Resource', name=''), '422 Invalid: Required spec.metrics[0].resource.name'),
+    ('resource_has_no_target', metric('Resource', target={'type': 'Value', 'value': 1}),
+     '422 Invalid: Required spec.metrics[0].resource.target.averageUtilization'),
+    ('resource_has_two_targets', metric('Resource', target__averageValue=1), '422 Invalid: Forbidden spec.metrics[0].resource.target.averageValue'),
+    ('resource_average_is_negative', metric('Resource', target={'type': 'AverageValue', 'averageValue': -1}),
+     '422 Invalid: Invalid spec.metrics[0].resource.target.averageValue'),
+    ('container_is_missing', metric('ContainerResource', container=''), '422 Invalid: Required spec.metrics[0].containerResource.container'),
+    ('container_has_a_bad_name', metric('ContainerResource', container='Bad_'), '422 Invalid: Invalid spec.metrics[0].containerResource.container'),
+    ('container_has_a_long_name', metric('ContainerResource', container='a' * 64),
+     '422 Invalid: Invalid spec.metrics[0].containerResource.container'),
+    ('container_resource_has_no_name', metric('ContainerResource', name=''), '422 Invalid: Required spec.metrics[0].containerResource.name'),
+    ('container_resource_is_unknown', metric('ContainerResource', name='x'), '422 Invalid: Invalid spec.metrics[0].containerResource.name'),
+    ('container_resource_is_of_pods', metric('ContainerResource', name='pods'), '422 Invalid: Invalid spec.metrics[0].containerResource.name'),
+    ('container_resource_has_no_target', metric('ContainerResource', target={'type': 'AverageValue'}),
+     '422 Invalid: Required spec.metrics[0].containerResource.target.averageUtilization'),
+    ('tolerance_is_negative', {'behavior': {'scaleUp': {**RULES, 'tolerance': '-10m'}}}, '422 Invalid: Invalid spec.behavior.scaleUp.tolerance'),
+    ('tolerance_is_none', {'behavior': {'scaleDown': {**RULES, 'tolerance': 'x'}}}, '400 BadRequest'),
+    ('selection_is_unknown', {'behavior': {'scaleUp': {**RULES, 'selectPolicy': 'X'}}}, '422 Invalid: NotSupported spec.behavior.scaleUp.selectPolicy'),
+    ('selection_is_empty', {'behavior': {'scaleUp': {**RULES, 'selectPolicy': ''}}}, '422 Invalid: NotSupported spec.behavior.scaleUp.selectPolicy'),
+    ('policy_is_null', {'behavior': {'scaleUp': {'policies': [None]}}},
+     '422 Invalid: Invalid spec.behavior.scaleUp.policies[0].periodSeconds, '
+     'Invalid spec.behavior.scaleUp.policies[0].value, NotSupported spec.behavior.scaleUp.policies[0].type'),
+    ('period_is_too_long', {'behavior': {'scaleUp': {'policies': [{**RULES['policies'][0], 'periodSeconds': 1801}]}}},
+     '422 Invalid: Invalid spec.behavior.scaleUp.policies[0].periodSeconds'),
+    ('window_is_negative', {'behavior': {'scaleUp': {**RULES, 'stabilizationWindowSeconds': -1}}},
+     '422 Invalid: Invalid spec.behavior.scaleUp.stabilizationWindowSeconds'),
 ])
 
 refuse_new('runtime_class', '/apis/node.k8s.io/v1/runtimeclasses', {'metadata': {'name': 'x'}, 'handler': 'runc'}, '', [

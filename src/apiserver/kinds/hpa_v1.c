@@ -475,9 +475,11 @@ struct kj_doc *hpa_v1_as_v2(const struct kj_val *obj)
 static void hpa_v1_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
                             struct field_errors *errors)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *v2 = hpa_v1_as_v2(obj);
+    CLEANUP(kj_doc_free) struct kj_doc *v2 = hpa_v1_as_v2(obj), *was = NULL;
 
-    hpa_strategy.validate(verb, kj_root(v2), old, errors);
+    if (old)
+        was = hpa_v1_as_v2(old);
+    hpa_strategy.validate(verb, kj_root(v2), was ? kj_root(was) : NULL, errors);
 }
 
 const struct res_strategy hpa_v1_strategy = { .set_defaults = hpa_v1_set_defaults,
