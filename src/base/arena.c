@@ -32,6 +32,7 @@ struct chunk {
 struct arena {
     struct chunk *head; /* the one we cut from */
     size_t handed_out, keep_max;
+    struct arena_watch *watch; /* NULL: nobody */
 };
 
 static struct chunk *chunk_new(size_t size, struct chunk *next)
@@ -100,6 +101,19 @@ size_t arena_used(const struct arena *a)
     return a->handed_out;
 }
 
+void arena_watch_begin(struct arena *a, struct arena_watch *w)
+{
+    w->since = a->handed_out;
+    w->before = a->watch;
+    a->watch = w;
+}
+
+void arena_watch_end(struct arena *a, struct arena_watch *w)
+{
+    assert(a->watch == w);
+    a->watch = w->before;
+}
+
 /* A new chunk with room for need bytes. */
 static struct chunk *grow(struct arena *a, size_t need)
 {
@@ -120,12 +134,14 @@ void *arena_alloc(struct arena *a, size_t size, size_t align)
     size_t at = (c->used + align - 1) & ~(align - 1);
 
     assert(align > 0 && align <= 16 && (align & (align - 1)) == 0 && size <= SIZE_MAX - ARENA_GAP);
+    a->handed_out += size;
     if (UNLIKELY(at > c->size || c->size - at < size + ARENA_GAP)) {
         c = grow(a, size + ARENA_GAP);
         at = 0;
+        if (a->watch)
+            a->watch->grown(a->watch);
     }
     c->used = at + size + ARENA_GAP;
-    a->handed_out += size;
     UNPOISON(c->data + at, size);
     return c->data + at;
 }

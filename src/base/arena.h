@@ -16,6 +16,17 @@ void arena_reset(struct arena *a);
 /* Bytes handed out since birth or reset. */
 size_t arena_used(const struct arena *a);
 
+/* Somebody whose memory is bounded is told whenever the arena had to grow, with the piece that it
+ * grew for counted, and must not allocate from it then. The last to begin is the one who is told,
+ * and the first to end. */
+struct arena_watch {
+    void (*grown)(struct arena_watch *w);
+    size_t since; /* arena_used() when it began */
+    struct arena_watch *before;
+};
+void arena_watch_begin(struct arena *a, struct arena_watch *w);
+void arena_watch_end(struct arena *a, struct arena_watch *w);
+
 /* align: a power of two, at most 16. Memory is not zeroed. */
 void *arena_alloc(struct arena *a, size_t size, size_t align);
 void *arena_zalloc(struct arena *a, size_t size); /* zeroed, 16-byte aligned */

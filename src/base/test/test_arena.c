@@ -126,6 +126,45 @@ static void test_typed_helpers_return_zeroed_objects(void **state)
         assert_int_equal(many[i], 0);
 }
 
+struct told {
+    struct arena_watch watch;
+    const struct arena *of;
+    unsigned times;
+    size_t used;
+};
+
+static void note(struct arena_watch *w)
+{
+    struct told *t = container_of(w, struct told, watch);
+    t->times++;
+    t->used = arena_used(t->of) - w->since;
+}
+
+static void test_growth_is_told(void **state)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct told outer = { .watch.grown = note, .of = a }, inner = outer;
+
+    (void)state;
+    (void)arena_alloc(a, 100, 8);
+    arena_watch_begin(a, &outer.watch);
+    (void)arena_alloc(a, 100, 8); /* there is room for it */
+    assert_int_equal(outer.times, 0);
+    (void)arena_alloc(a, 10000, 8);
+    assert_int_equal(outer.times, 1);
+    assert_int_equal(outer.used, 10100);
+    arena_watch_begin(a, &inner.watch);
+    (void)arena_alloc(a, 5 << 20, 8);
+    arena_watch_end(a, &inner.watch);
+    assert_int_equal(inner.used, 5 << 20);
+    assert_int_equal(outer.times, 1);
+    (void)arena_alloc(a, 5 << 20, 8);
+    assert_int_equal(outer.used, 10100 + (10 << 20));
+    arena_watch_end(a, &outer.watch);
+    (void)arena_alloc(a, 5 << 20, 8);
+    assert_int_equal(outer.times, 2);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +177,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_used_counts_what_was_asked_for),
         cmocka_unit_test(test_text_is_copied_and_terminated),
         cmocka_unit_test(test_typed_helpers_return_zeroed_objects),
+        cmocka_unit_test(test_growth_is_told),
     };
 
     if (argc > 1)
