@@ -15,6 +15,7 @@ struct checker {
     struct cel_problems *problems;
     struct cel_subst subst;
     struct scope *scope;
+    bool told; /* that a type is too large: nothing more is checked */
 };
 
 static const struct cel_type *check(struct checker *c, struct cel_ast *n);
@@ -296,7 +297,7 @@ static const struct cel_type *join(struct checker *c, const struct cel_type *bef
 {
     if (!before)
         return t;
-    return cel_assignable(&c->subst, before, t) ? cel_most_general(before, t) : &cel_dyn;
+    return cel_assignable(&c->subst, before, t) ? cel_most_general(&c->subst, before, t) : &cel_dyn;
 }
 
 /* What an optional entry holds. */
@@ -433,12 +434,26 @@ static const struct cel_type *literal_type(struct cel_val v)
     return types[v.kind];
 }
 
+/* A type that is too large is told of once; nothing is known of those that would have it inside. */
+static void bound_type(struct checker *c, struct cel_ast *n)
+{
+    if (n->type->inside < CEL_TYPE_MAX && !c->subst.too_large)
+        return;
+    n->type = &cel_error;
+    c->subst.too_large = true;
+    if (!c->told)
+        cel_problem(c->problems, n->pos, "type is too large");
+    c->told = true;
+}
+
 static const struct cel_type *check(struct checker *c, struct cel_ast *n)
 {
     if (n->checked)
         return n->type;
     n->checked = true;
     n->type = &cel_error;
+    if (c->told)
+        return n->type;
     switch ((enum cel_ast_kind)n->kind) {
     case CA_CONST: n->type = literal_type(n->value); break;
     case CA_IDENT: n->type = check_ident(c, n); break;
@@ -450,6 +465,7 @@ static const struct cel_type *check(struct checker *c, struct cel_ast *n)
     case CA_FOLD: n->type = check_fold(c, n); break;
     case CA_BROKEN: break; /* no tree with an error comes here */
     }
+    bound_type(c, n);
     return n->type;
 }
 
@@ -487,4 +503,6 @@ void cel_check(const struct cel_env *env, struct arena *a, struct cel_ast *root,
     (void)check(&c, root);
     if (problems->list.n == 0)
         cel_ast_walk(root, CEL_WALK_TYPES, settle, &c);
+    if (c.subst.too_large && !c.told)
+        bound_type(&c, root);
 }

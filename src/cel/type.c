@@ -32,6 +32,11 @@ const struct cel_type cel_map_dyn = {
     .kind = CT_MAP, .name = "map", .elem = &cel_dyn, .key = &cel_dyn, .size_max = CEL_SIZE_UNKNOWN
 };
 
+static uint32_t inside(const struct cel_type *key, const struct cel_type *elem)
+{
+    return (elem ? elem->inside + 1 : 0) + (key ? key->inside + 1 : 0);
+}
+
 static struct cel_type *make(struct arena *a, enum cel_type_kind kind, const char *name,
                              const struct cel_type *key, const struct cel_type *elem)
 {
@@ -40,6 +45,7 @@ static struct cel_type *make(struct arena *a, enum cel_type_kind kind, const cha
     t->name = name;
     t->key = key;
     t->elem = elem;
+    t->inside = inside(key, elem);
     t->size_max = CEL_SIZE_UNKNOWN;
     return t;
 }
@@ -150,6 +156,7 @@ const struct cel_type *cel_type_with(struct arena *a, const struct cel_type *t,
     *copy = *t;
     copy->key = key;
     copy->elem = elem;
+    copy->inside = inside(key, elem);
     return copy;
 }
 

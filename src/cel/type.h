@@ -45,6 +45,7 @@ struct cel_type {
     uint8_t list_kind; /* enum cel_list_kind: what equality and + mean */
     bool of_schema;    /* a list, map or object that a structural schema describes */
     uint32_t param;    /* CT_PARAM: which */
+    uint32_t inside;   /* types in it, those that come several times counted each time */
     uint32_t n_fields, n_list_keys;
     const char *name; /* of the value's type at run time */
     const struct cel_type *elem, *key;
@@ -53,6 +54,9 @@ struct cel_type {
     uint64_t size_max; /* code points, bytes, items or entries at most; CEL_SIZE_UNKNOWN */
 };
 #define CEL_SIZE_UNKNOWN UINT64_MAX
+/* {a: a} of {a: a} of ... is written with few signs and has many types inside: expressions of types
+ * that are larger, or that take more steps to be told apart, are refused. */
+enum { CEL_TYPE_MAX = 1000, CEL_TYPE_STEPS_MAX = 5000000 };
 
 extern const struct cel_type cel_dyn, cel_error, cel_null, cel_bool, cel_int, cel_uint, cel_double,
     cel_string, cel_bytes, cel_timestamp, cel_duration, cel_quantity, cel_ip, cel_cidr, cel_url,
@@ -91,6 +95,8 @@ struct cel_subst {
         const struct cel_type *was;
     } * trail; /* what to take back when a candidate does not fit */
     uint32_t n_trail, cap_trail;
+    uint32_t steps; /* types that were looked at */
+    bool too_large; /* they were too many: whatever is asked, the answer is worth nothing */
 };
 enum { CEL_PARAM_FIRST = 64 }; /* below: the variables in the tables of functions */
 
@@ -102,7 +108,8 @@ const struct cel_type *cel_subst_instance(struct cel_subst *s, const struct cel_
 bool cel_assignable(struct cel_subst *s, const struct cel_type *to, const struct cel_type *from);
 bool cel_assignable_all(struct cel_subst *s, const struct cel_type *const *to,
                         const struct cel_type *const *from, size_t n);
-const struct cel_type *cel_most_general(const struct cel_type *a, const struct cel_type *b);
+const struct cel_type *cel_most_general(struct cel_subst *s, const struct cel_type *a,
+                                        const struct cel_type *b);
 /* The type with its variables replaced; `dyn`: free ones become dyn. */
 const struct cel_type *cel_subst_apply(struct cel_subst *s, const struct cel_type *t, bool dyn);
 #endif

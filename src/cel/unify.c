@@ -1,6 +1,13 @@
 /* unify.c - when one type may stand for another, and what variables of signatures come to mean. */
 #include "cel/type.h"
 
+/* false: enough of that. */
+static bool looks(struct cel_subst *s)
+{
+    s->too_large |= ++s->steps > CEL_TYPE_STEPS_MAX;
+    return !s->too_large;
+}
+
 static const struct cel_type *find(const struct cel_subst *s, const struct cel_type *t)
 {
     return t->kind == CT_PARAM && t->param >= CEL_PARAM_FIRST ? s->of[t->param - CEL_PARAM_FIRST]
@@ -59,15 +66,16 @@ const struct cel_type *cel_subst_instance(struct cel_subst *s, const struct cel_
             fresh[t->param] = cel_subst_fresh(s);
         return fresh[t->param];
     }
-    if (!t->elem)
+    if (!t->elem || !looks(s))
         return t;
     const struct cel_type *elem = cel_subst_instance(s, t->elem, fresh);
     return cel_type_with(s->a, t, t->key ? cel_subst_instance(s, t->key, fresh) : NULL, elem);
 }
 
-static bool mentions(const struct cel_subst *s, const struct cel_type *t,
-                     const struct cel_type *param)
+static bool mentions(struct cel_subst *s, const struct cel_type *t, const struct cel_type *param)
 {
+    if (!looks(s))
+        return false;
     if (t->kind == CT_PARAM) {
         const struct cel_type *sub = find(s, t);
         return t->param == param->param || (sub && mentions(s, sub, param));
@@ -82,8 +90,10 @@ static bool is_open(const struct cel_type *t)
 }
 
 /* Is every b an a? */
-static bool covers(const struct cel_type *a, const struct cel_type *b)
+static bool covers(struct cel_subst *s, const struct cel_type *a, const struct cel_type *b)
 {
+    if (a == b || !looks(s))
+        return true;
     if (is_open(a) || is_open(b))
         return is_open(a);
     if (a->kind == CT_WRAPPER && b->kind != CT_WRAPPER)
@@ -92,12 +102,13 @@ static bool covers(const struct cel_type *a, const struct cel_type *b)
         return a->kind == b->kind;
     if (!a->elem)
         return cel_type_eq(a, b);
-    return covers(a->elem, b->elem) && (!a->key || covers(a->key, b->key));
+    return covers(s, a->elem, b->elem) && (!a->key || covers(s, a->key, b->key));
 }
 
-const struct cel_type *cel_most_general(const struct cel_type *a, const struct cel_type *b)
+const struct cel_type *cel_most_general(struct cel_subst *s, const struct cel_type *a,
+                                        const struct cel_type *b)
 {
-    return covers(a, b) ? a : b;
+    return covers(s, a, b) ? a : b;
 }
 
 /* A type as it is known now: the last variable on the way to it, and what that stands for. */
@@ -161,6 +172,8 @@ static bool unite(struct cel_subst *s, const struct cel_type *a, const struct ce
 {
     struct known x = look(s, a), y = look(s, b);
 
+    if ((x.type && x.type == y.type) || !looks(s))
+        return true;
     if (!x.type && !y.type) {
         if (x.var->param != y.var->param)
             bind(s, y.var, x.var);
@@ -177,8 +190,8 @@ static bool unite(struct cel_subst *s, const struct cel_type *a, const struct ce
     }
     if (!agree(s, x.type, y.type))
         return false;
-    const struct cel_type *general = cel_most_general(x.type, y.type);
-    if (x.var && covers(y.type, x.type)) /* dyn and any are each as wide as the other */
+    const struct cel_type *general = cel_most_general(s, x.type, y.type);
+    if (x.var && covers(s, y.type, x.type)) /* dyn and any are each as wide as the other */
         general = y.type;
     widen(s, x, general);
     widen(s, y, general);
@@ -204,16 +217,34 @@ bool cel_assignable_all(struct cel_subst *s, const struct cel_type *const *to,
     return true;
 }
 
-const struct cel_type *cel_subst_apply(struct cel_subst *s, const struct cel_type *t, bool dyn)
+/* left: how many more types it may have. What is copied counts more: it is bounded as memory too.
+ */
+enum { COPIED = 16 };
+static const struct cel_type *apply(struct cel_subst *s, const struct cel_type *t, bool dyn,
+                                    uint32_t *left)
 {
     const struct cel_type *sub = find(s, t);
 
     if (sub)
-        return cel_subst_apply(s, sub, dyn);
+        return apply(s, sub, dyn, left);
     if (t->kind == CT_PARAM)
         return dyn ? &cel_dyn : t;
     if (!t->elem)
         return t;
-    const struct cel_type *elem = cel_subst_apply(s, t->elem, dyn);
-    return cel_type_with(s->a, t, t->key ? cel_subst_apply(s, t->key, dyn) : NULL, elem);
+    if (*left == 0 || !looks(s)) {
+        s->too_large = true;
+        return &cel_error;
+    }
+    --*left;
+    const struct cel_type *elem = apply(s, t->elem, dyn, left);
+    const struct cel_type *with =
+        cel_type_with(s->a, t, t->key ? apply(s, t->key, dyn, left) : NULL, elem);
+    s->steps += with != t ? COPIED : 0;
+    return with;
+}
+
+const struct cel_type *cel_subst_apply(struct cel_subst *s, const struct cel_type *t, bool dyn)
+{
+    uint32_t left = 2 * CEL_TYPE_MAX;
+    return apply(s, t, dyn, &left);
 }
