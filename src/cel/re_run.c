@@ -14,6 +14,7 @@ struct run {
     size_t n;
     uint32_t *stack;
     struct states now, next;
+    uint64_t steps; /* that are left */
 };
 
 static bool is_word(const struct run *r, size_t at)
@@ -115,6 +116,11 @@ static bool search(struct run *r, size_t from, bool any, struct re_span *ret)
         }
         if (!found && (!r->re->anchored || at == 0))
             enter(r, &r->now, r->re->start, at, at);
+        if (r->steps <= r->now.n) {
+            r->steps = 0;
+            return false;
+        }
+        r->steps -= r->now.n;
         unsigned len = 1;
         uint32_t c = at < r->n ? re_rune(r->s + at, r->n - at, &len) : 0;
         if (step(r, c, at, at + len, ret)) {
@@ -134,12 +140,12 @@ static bool search(struct run *r, size_t from, bool any, struct re_span *ret)
 
 /* Memory for the sets: two pairs of arrays and a stack, and where matches begin. */
 static bool run(const struct re *re, const char *s, size_t n, size_t from, bool any,
-                struct re_span *ret)
+                uint64_t *steps, struct re_span *ret)
 {
     enum { SMALL = 128 };
     uint32_t small[SMALL * 6];
     size_t small_begin[SMALL * 2];
-    struct run r = { .re = re, .s = s, .n = n };
+    struct run r = { .re = re, .s = s, .n = n, .steps = *steps };
     size_t size = re->n_insts;
     CLEANUP(mem_free) uint32_t *large = NULL;
     CLEANUP(mem_free) size_t *large_begin = NULL;
@@ -147,6 +153,7 @@ static bool run(const struct re *re, const char *s, size_t n, size_t from, bool 
     size_t *begin = small_begin;
 
     if (size > SMALL) {
+        r.steps -= MIN(r.steps, size); /* that are cleared */
         mem = large = xcalloc(size * 6, sizeof *mem);
         if (!any)
             begin = large_begin = xcalloc(size * 2, sizeof *begin);
@@ -156,16 +163,36 @@ static bool run(const struct re *re, const char *s, size_t n, size_t from, bool 
     r.now = (struct states){ 0, mem, mem + size, any ? NULL : begin };
     r.next = (struct states){ 0, mem + 2 * size, mem + 3 * size, any ? NULL : begin + size };
     r.stack = mem + 4 * size;
-    return search(&r, from, any, ret);
+    bool found = search(&r, from, any, ret);
+    *steps = r.steps;
+    return found;
+}
+
+size_t re_states(const struct re *re)
+{
+    return re->n_insts;
+}
+
+bool re_match_within(const struct re *re, const char *s, size_t n, uint64_t *steps)
+{
+    struct re_span span;
+    return run(re, s, n, 0, true, steps, &span);
+}
+
+bool re_find_within(const struct re *re, const char *s, size_t n, size_t from, uint64_t *steps,
+                    struct re_span *ret)
+{
+    return from <= n && run(re, s, n, from, false, steps, ret);
 }
 
 bool re_match(const struct re *re, const char *s, size_t n)
 {
-    struct re_span span;
-    return run(re, s, n, 0, true, &span);
+    uint64_t steps = UINT64_MAX;
+    return re_match_within(re, s, n, &steps);
 }
 
 bool re_find(const struct re *re, const char *s, size_t n, size_t from, struct re_span *ret)
 {
-    return from <= n && run(re, s, n, from, false, ret);
+    uint64_t steps = UINT64_MAX;
+    return re_find_within(re, s, n, from, &steps, ret);
 }
