@@ -69,15 +69,14 @@ static struct cel_val list_element(struct cel_run *r, const struct cel_list *l, 
     }
     if (i < 0 || i >= (int64_t)l->n)
         return (struct cel_val){ .kind = CK_ABSENT, .i = i };
-    return cel_list_at(r->a, l, (uint32_t)i);
+    return cel_at(r, l, (uint32_t)i);
 }
 
 /* of[key]; CK_ABSENT: it is not there. */
 static struct cel_val element(struct cel_run *r, struct cel_val of, struct cel_val key)
 {
     if (of.kind == CK_MAP) {
-        struct cel_val v = key.kind == CK_STRING ? cel_map_field(r->a, of.map, cel_str(key))
-                                                 : cel_map_find(r->a, of.map, key);
+        struct cel_val v = cel_find(r, of.map, key);
         return v.kind == CK_ABSENT && of.map->open ? cel_v_map(r->a, NULL, 0) : v;
     }
     if (of.kind == CK_LIST)

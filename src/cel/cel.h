@@ -8,7 +8,8 @@
  * The environment is that of Kubernetes: all libraries of its base environment.
  *
  * Every evaluation ends: cost is counted as upstream counts it, and beyond the limit nothing more
- * is evaluated. Who has no time for that much may interrupt it (struct cel_interrupt).
+ * is evaluated. Steps and memory that no cost stands for are bounded besides, and end it in the
+ * same way. Who has no time for that much may interrupt it (struct cel_interrupt).
  */
 #ifndef KOORD_CEL_CEL_H
 #define KOORD_CEL_CEL_H
@@ -44,7 +45,7 @@ enum cel_failure {
     CEL_PARSE,   /* no expression */
     CEL_CHECK,   /* types do not fit, names are not known, a literal is none */
     CEL_RUNTIME, /* an error is the result */
-    CEL_COST,    /* the limit was reached */
+    CEL_COST,    /* the limit was reached, or what else is bounded */
     CEL_STOPPED, /* the caller interrupted it */
 };
 
@@ -65,7 +66,8 @@ size_t cel_expr_bytes(const struct cel_expr *e); /* of memory */
 
 #define CEL_LIMIT_CALL UINT64_C(1000000) /* of one evaluation in Kubernetes */
 
-/* Asked every 100 rounds of loops, as upstream looks at its context; true ends the evaluation. */
+/* Asked every 100 rounds of loops, as upstream looks at its context, and now and then within long
+ * steps; true ends the evaluation. */
 struct cel_interrupt {
     bool (*is_set)(void *arg);
     void *arg;

@@ -9,28 +9,6 @@ static uint64_t part(uint64_t size, double factor)
     return whole + ((double)whole < exact);
 }
 
-/* Going through all of a value; texts count a tenth of their bytes, rounded down. */
-static uint64_t traverse(struct cel_val v)
-{
-    uint64_t cost = 0;
-
-    switch (v.kind) {
-    case CK_STRING:
-    case CK_BYTES: return (uint64_t)((double)v.n * 0.1);
-    case CK_LIST:
-        if (!v.list->items)
-            return v.list->n; /* of a document: told by the caller, see below */
-        for (uint32_t i = 0; i < v.list->n; i++)
-            cost += traverse(v.list->items[i]);
-        return cost;
-    case CK_MAP:
-        for (uint32_t i = 0; v.map->entries && i < v.map->n; i++)
-            cost += traverse(v.map->entries[i].key) + traverse(v.map->entries[i].val);
-        return v.map->entries ? cost : v.map->n;
-    default: return 1;
-    }
-}
-
 static uint64_t traverse_json(const struct kj_val *v)
 {
     uint64_t cost = 0;
@@ -48,11 +26,41 @@ static uint64_t traverse_json(const struct kj_val *v)
     }
 }
 
-static uint64_t traversal(struct cel_val v)
+static uint64_t traverse_inside(struct cel_run *r, struct cel_val v);
+
+/* Going through all of a value; texts count a tenth of their bytes, rounded down. */
+static uint64_t traverse(struct cel_run *r, struct cel_val v)
+{
+    switch (v.kind) {
+    case CK_STRING:
+    case CK_BYTES: return (uint64_t)((double)v.n * 0.1);
+    case CK_LIST: /* of a document: told by the caller, see below */
+        return v.list->items ? traverse_inside(r, v) : v.list->n;
+    case CK_MAP: return v.map->entries ? traverse_inside(r, v) : v.map->n;
+    default: return 1;
+    }
+}
+
+static uint64_t traverse_inside(struct cel_run *r, struct cel_val v)
+{
+    uint64_t cost = 0;
+    uint32_t n = v.kind == CK_LIST ? v.list->n : v.map->n;
+
+    if (!cel_enter(r, n))
+        return 0;
+    for (uint32_t i = 0; v.kind == CK_LIST && i < n; i++)
+        cost += traverse(r, v.list->items[i]);
+    for (uint32_t i = 0; v.kind == CK_MAP && i < n; i++)
+        cost += traverse(r, v.map->entries[i].key) + traverse(r, v.map->entries[i].val);
+    cel_leave(r);
+    return cost;
+}
+
+static uint64_t traversal(struct cel_run *r, struct cel_val v)
 {
     if (v.kind == CK_LIST && !v.list->items)
         return traverse_json(v.list->json);
-    return traverse(v);
+    return traverse(r, v);
 }
 
 static uint64_t self_compare(struct cel_val v)
@@ -93,9 +101,10 @@ static uint64_t list_cost(uint64_t size, double factor)
     return (uint64_t)((double)size * factor) + 11;
 }
 
-uint64_t cel_call_cost(const struct cel_function *fn, const struct cel_overload *overload,
-                       const struct cel_val *v, unsigned n, struct cel_val result)
+uint64_t cel_call_cost(struct cel_run *r, const struct cel_function *fn, const struct cel_val *v,
+                       unsigned n, struct cel_val result)
 {
+    const struct cel_overload *overload = r->overload;
     enum cel_cost_rule rule = fn->cost ? fn->cost : overload ? overload->cost : CC_ONE;
 
     switch (rule) {
@@ -117,7 +126,7 @@ uint64_t cel_call_cost(const struct cel_function *fn, const struct cel_overload 
     case CC_EQUAL: return equal_cost(v);
     case CC_LESS: return part(MIN(cel_size(v[0]), cel_size(v[1])), 0.1);
     case CC_ADD_TEXT: return part(cel_size(v[0]) + cel_size(v[1]), 0.1);
-    case CC_TRAVERSE: return traversal(v[0]);
+    case CC_TRAVERSE: return traversal(r, v[0]);
     case CC_IP: return v[0].kind == CK_CIDR ? 1 : part(cel_size(v[0]), 0.1);
     case CC_CONTAINS_IP: return contains_cost(overload, v, false);
     case CC_CONTAINS_CIDR: return contains_cost(overload, v, true);
@@ -150,11 +159,18 @@ const struct re *cel_run_pattern(struct cel_run *r, struct cel_val text, struct 
 {
     struct kerr err = { 0 };
 
+    enum { BYTES_PER_SIGN = 256, LARGE = 4096, STATES_PER_SIGN = 128 };
+
     if (r->pattern)
         return r->pattern;
+    *why = cel_v_no_overload();
+    if (!cel_room(r, (uint64_t)text.n * BYTES_PER_SIGN))
+        return NULL;
     if (re_new(text.s, text.n, made, &err) < 0) {
         *why = cel_v_error(r->a, "%s", err.text);
+        (void)cel_work(r, text.n > LARGE ? (uint64_t)text.n * STATES_PER_SIGN : 0);
         return NULL;
     }
+    (void)cel_work(r, re_states(*made));
     return *made;
 }

@@ -46,6 +46,8 @@ static struct cel_val run_call(struct cel_run *r, const struct cel_node *n)
         args[i] = cel_run_node(r, n->args[i]);
         if (r->cancelled)
             return cancelled();
+        if (UNLIKELY(args[i].n > CEL_TEXT_FREE) && cel_is_text(args[i]))
+            (void)cel_work(r, args[i].n / 128);
         if (!cel_is_err(args[i]) || bad)
             continue;
         if (n->in_order && i + 1U < n->n_args) /* such a call costs nothing */
@@ -56,7 +58,7 @@ static struct cel_val run_call(struct cel_run *r, const struct cel_node *n)
     r->pattern = n->pattern;
     r->overload = o;
     v = bad && n->fn->misfit != CM_LENIENT ? *bad : cel_call(r, n->fn, args, n->n_args);
-    if (!cel_charge(r, cel_call_cost(n->fn, o, args, n->n_args, v)))
+    if (!cel_charge(r, cel_call_cost(r, n->fn, args, n->n_args, v)))
         return cancelled();
     return v;
 }
@@ -93,8 +95,8 @@ static struct cel_val run_cond(struct cel_run *r, const struct cel_node *n)
 
 static struct cel_val run_lookup(struct cel_run *r, const struct cel_node *n)
 {
-    struct cel_val args[2] = { cel_run_node(r, n->args[0]), n->args[1]->value };
-    return cel_is_err(args[0]) ? args[0] : cel_call(r, n->fn, args, 2);
+    struct cel_val v = cel_run_node(r, n->args[0]);
+    return cel_is_err(v) ? v : cel_v_bool(cel_is_one_of(r, n->args[1]->value.list, v));
 }
 
 /* a.or(b), a.orValue(b): b only when a is none. */
@@ -146,10 +148,27 @@ static struct cel_val run_list(struct cel_run *r, const struct cel_node *n)
     return cel_v_list(r->a, items, len);
 }
 
+/* Where the key is among the first n entries; n: it is new. */
+static uint32_t place_of(struct cel_run *r, const struct cel_entry *e, uint32_t n,
+                         struct cel_val key, const struct cel_table *known, uint64_t hash)
+{
+    uint32_t it = 0, at = 0;
+
+    while (!known && at < n && !cel_is_key(r, e[at].key, key))
+        at++;
+    while (known && (at = cel_table_next(known, hash, &it)) != UINT32_MAX) {
+        if (!cel_work(r, 1) || cel_is_key(r, e[at].key, key))
+            break;
+    }
+    return at == UINT32_MAX ? n : at;
+}
+
 static struct cel_val run_map(struct cel_run *r, const struct cel_node *n)
 {
+    CLEANUP(cel_table_fini) struct cel_table known = { 0 };
     struct cel_entry *e = arena_alloc(r->a, (n->n_more / 2 + 1) * sizeof *e, 16);
-    struct cel_map sofar = { .entries = e };
+    uint32_t len = 0;
+    bool many = n->n_more / 2 > CEL_LONG;
 
     for (uint32_t i = 0; i < n->n_more; i += 2) {
         struct cel_entry one = { .key = cel_run_node(r, n->args[i]) };
@@ -162,18 +181,15 @@ static struct cel_val run_map(struct cel_run *r, const struct cel_node *n)
         }
         if (!there)
             continue;
-        uint32_t at = 0;
-        while (at < sofar.n) {
-            struct cel_val same = cel_equal(r->a, e[at].key, one.key);
-            if (same.kind == CK_BOOL && same.b)
-                break;
-            at++;
-        }
+        uint64_t h = many ? cel_hash(r, one.key) : 0;
+        uint32_t at = place_of(r, e, len, one.key, many ? &known : NULL, h);
+        if (many && at == len)
+            cel_table_put(&known, h, at);
         e[at] = one; /* the last of equal keys wins */
-        sofar.n += at == sofar.n;
+        len += at == len;
     }
     (void)cel_charge(r, n->cost);
-    return cel_v_map(r->a, e, sofar.n);
+    return cel_v_map(r->a, e, len);
 }
 
 /* The value of a field, one that is optional unwrapped; CK_ABSENT: it is not set. */
@@ -228,7 +244,9 @@ static struct cel_val run_append(struct cel_run *r, const struct cel_node *n)
     struct growing *g = (struct growing *)(uintptr_t)accu->list;
     if (g->list.n == g->cap) {
         uint32_t cap = MAX(g->cap * 2, 8U);
-        struct cel_val *items = arena_alloc(r->a, cap * sizeof *items, 16);
+        struct cel_val *items = cel_alloc(r, cap, sizeof *items);
+        if (!items)
+            return cancelled();
         if (g->list.n)
             memcpy(items, g->list.items, g->list.n * sizeof *items);
         g->list.items = items;
@@ -382,10 +400,13 @@ enum cel_failure cel_eval_until(const struct cel_expr *e, const struct cel_val *
     struct cel_run r = {
         .a = a, .limit = limit, .stop = stop, .vars = vars, .zone = e->zone, .trace = e->trace
     };
+    struct cel_watch watch;
 
     assert(e->root);
+    cel_run_begin(&r, &watch);
     r.locals = arena_zalloc(a, (e->n_locals + 1) * sizeof *r.locals);
     *ret = cel_run_node(&r, e->root);
+    cel_run_end(&r, &watch);
     if (r.cancelled)
         *ret = r.stopped ? stopped() : cancelled();
     if (ret_cost)

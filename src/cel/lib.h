@@ -127,12 +127,16 @@ const struct cel_function *cel_function_find(struct str name);
 
 struct cel_interrupt;
 struct cel_trace;
+struct cel_finds;
 struct cel_run {
     struct arena *a;
     uint64_t cost, limit;
-    bool cancelled;  /* the cost went beyond the limit, or somebody interrupts: unwind */
-    bool stopped;    /* the latter */
-    uint32_t rounds; /* of loops; counted while somebody may interrupt */
+    bool cancelled; /* the cost or the work went beyond its limit, or somebody interrupts: unwind */
+    bool stopped;   /* the latter */
+    uint16_t depth; /* of values in values, where one goes through them */
+    uint32_t rounds;                  /* of loops; counted while somebody may interrupt */
+    uint64_t steps;                   /* that no cost stands for, see below */
+    size_t held;                      /* bytes of the arena that are not of this evaluation */
     const struct cel_interrupt *stop; /* NULL: nobody does */
     const struct cel_val *vars;
     struct cel_val *locals;
@@ -141,6 +145,7 @@ struct cel_run {
     const struct cel_overload *overload;
     int (*zone)(struct str name, int64_t t, int64_t *ret);
     struct cel_trace *trace;
+    struct cel_finds *finds; /* how things are found in long lists and maps; NULL: not yet asked */
 };
 
 static inline bool cel_charge(struct cel_run *r, uint64_t cost) /* false: beyond the limit */
@@ -150,6 +155,90 @@ static inline bool cel_charge(struct cel_run *r, uint64_t cost) /* false: beyond
         r->cancelled = true;
     return !r->cancelled;
 }
+
+/* What the cost does not see is bounded all the same, and ends as what is too expensive does: a
+ * step is what takes some 25 ns. Lists and maps that are compared, printed or unfolded count one
+ * and an eighth of their elements each time they are met, since a value may hold another many
+ * times. */
+enum {
+    CEL_STEPS_MAX = 1 << 21,
+    CEL_STEPS_LOOK = 1 << 12, /* after so many it is asked whether somebody interrupts */
+    CEL_NESTING_MAX = 1000,   /* of values in values that are gone through */
+    CEL_TEXT_FREE = 1024,     /* bytes of an argument that count no steps */
+};
+/* Bytes of one evaluation, besides what each unit of its cost may need. */
+#define CEL_BYTES_MAX      (UINT64_C(32) << 20)
+#define CEL_BYTES_PER_COST UINT64_C(64)
+
+bool cel_work_look(struct cel_run *r);
+static inline bool cel_work(struct cel_run *r, uint64_t steps) /* false: no more, unwind */
+{
+    uint64_t before = r->steps / CEL_STEPS_LOOK;
+
+    r->steps += steps;
+    return r->steps / CEL_STEPS_LOOK == before ? !r->cancelled : cel_work_look(r);
+}
+/* A value of n elements is gone through; when that is true, cel_leave() follows. */
+static inline bool cel_enter(struct cel_run *r, uint32_t n)
+{
+    if (UNLIKELY(r->depth >= CEL_NESTING_MAX))
+        r->cancelled = true;
+    if (!cel_work(r, 1 + n / 8U))
+        return false;
+    r->depth++;
+    return true;
+}
+static inline void cel_leave(struct cel_run *r)
+{
+    r->depth--;
+}
+/* May so many bytes more be in use? false: unwind. */
+bool cel_room(struct cel_run *r, uint64_t bytes);
+/* n pieces in the arena, not zeroed, where arguments decide how many. NULL: too much, unwind. */
+void *cel_alloc(struct cel_run *r, uint64_t n, size_t size);
+/* Puts v behind the first n of a list that grows; false: too much, unwind. */
+bool cel_append(struct cel_run *r, struct cel_val **items, size_t n, size_t *cap, struct cel_val v);
+/* Between them the arena tells the evaluation how it grows. */
+struct cel_watch {
+    struct arena_watch arena;
+    struct cel_run *run;
+};
+void cel_run_begin(struct cel_run *r, struct cel_watch *w);
+void cel_run_end(struct cel_run *r, struct cel_watch *w);
+
+/* ---- finding (find.c) ---------------------------------------------------------------------------- */
+
+/* What is long is not gone through each time. */
+struct cel_val cel_at(struct cel_run *r, const struct cel_list *l, uint32_t i);
+/* CK_ABSENT when there is none. Numbers find equal numbers of another type. */
+struct cel_val cel_find(struct cel_run *r, const struct cel_map *m, struct cel_val key);
+bool cel_is_key(struct cel_run *r, struct cel_val k, struct cel_val key); /* are they equal? */
+/* The member of an object or map with this (escaped) name. */
+struct cel_val cel_find_field(struct cel_run *r, const struct cel_map *m, struct str name);
+/* Is it in a list of plain constants? */
+bool cel_is_one_of(struct cel_run *r, const struct cel_list *l, struct cel_val v);
+
+/* Positions by hash; of equal hashes the last that was put comes first. */
+struct cel_table {
+    struct arena *a; /* NULL: memory of its own, for cel_table_fini() */
+    uint32_t *heads; /* NULL: nothing was put */
+    struct cel_link *links;
+    uint32_t n, mask, cap;
+};
+enum { CEL_LONG = 32 }; /* below that going through all of it is as fast */
+void cel_table_put(struct cel_table *t, uint64_t hash, uint32_t at);
+/* The next position with this hash, UINT32_MAX: none. *it is 0 at first. */
+uint32_t cel_table_next(const struct cel_table *t, uint64_t hash, uint32_t *it);
+void cel_table_fini(struct cel_table *t);
+static inline UNUSED void cel_table_fini_p(struct cel_table *t)
+{
+    cel_table_fini(t);
+}
+/* The same for values that are equal. */
+uint64_t cel_hash(struct cel_run *r, struct cel_val v);
+/* Have elements of a set or list by key that are equal one hash? That is of their identity. */
+bool cel_has_hashes(const struct cel_type *t, const struct cel_list *l);
+uint64_t cel_list_key_hash(struct cel_run *r, const struct cel_type *t, struct cel_val v);
 
 /* ---- shared by libraries ------------------------------------------------------------------------- */
 
@@ -176,8 +265,17 @@ static inline struct cel_val cel_v_take(struct arena *a, struct strbuf *b)
     return cel_v_dup(a, strbuf_str(b), b->len);
 }
 /* Elements of a set list or list map with the same identity. */
-bool cel_same_list_key(struct arena *a, const struct cel_type *t, struct cel_val x,
+bool cel_same_list_key(struct cel_run *r, const struct cel_type *t, struct cel_val x,
                        struct cel_val y);
+/* As cel_val_print(), within what the evaluation may use. */
+void cel_print(struct cel_run *r, struct cel_val v, struct strbuf *out);
+bool cel_printing(struct cel_run *r, const struct strbuf *out); /* false: that is enough */
+/* l + r: for lists of schemas by their kind. */
+struct cel_val cel_list_concat(struct cel_run *r, struct cel_val x, struct cel_val y);
+/* true and false, or an error: values of Kubernetes' types do not compare with others. */
+struct cel_val cel_equal(struct cel_run *r, struct cel_val x, struct cel_val y);
+/* Is an element equal? In lists of schemas a comparison that fails makes false an error. */
+struct cel_val cel_list_contains(struct cel_run *r, const struct cel_list *l, struct cel_val v);
 /* A version, or an error that says what is wrong with it. Borrows s. */
 struct cel_val cel_v_semver(struct arena *a, struct str s);
 int cel_semver_cmp(const struct cel_semver *x, const struct cel_semver *y);

@@ -111,33 +111,69 @@ static struct cel_val max(struct cel_run *r, const struct cel_val *v, unsigned n
 
 /* ---- patterns ------------------------------------------------------------------------------------ */
 
+/* The states of a pattern as it is written are paid for, at every character; those of counted
+ * repeats and searches that begin again and again are not. */
+struct effort {
+    uint64_t paid, left;
+};
+
+/* false: the cost will refuse it. */
+static bool effort_begin(struct cel_run *r, const struct cel_val *v, struct effort *e)
+{
+    uint64_t cost = cel_call_cost(r, cel_function_find(STR("find")), v, 2, v[0]);
+
+    if (cost > r->limit - MIN(r->cost, r->limit))
+        return false;
+    e->paid = 1000 + MIN(cost, UINT64_C(1) << 40) * 64;
+    e->left = e->paid + CEL_STEPS_MAX * 4ULL;
+    return true;
+}
+
+static void effort_end(struct cel_run *r, const struct effort *e)
+{
+    uint64_t spent = e->paid + CEL_STEPS_MAX * 4ULL - e->left;
+
+    if (spent > e->paid)
+        (void)cel_work(r, (spent - e->paid) / 4 + (e->left == 0));
+}
+
 static struct cel_val matches(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
     CLEANUP(re_free) struct re *made = NULL;
     struct cel_val why;
+    struct effort e;
 
     (void)n;
     if (v[0].kind != CK_STRING || v[1].kind != CK_STRING)
         return cel_misfit();
+    if (!effort_begin(r, v, &e))
+        return cel_v_null();
     const struct re *re = cel_run_pattern(r, v[1], &made, &why);
-    return re ? cel_v_bool(re_match(re, v[0].s, v[0].n)) : why;
+    if (!re)
+        return why;
+    bool found = re_match_within(re, v[0].s, v[0].n, &e.left);
+    effort_end(r, &e);
+    return cel_v_bool(found);
 }
 
 static struct cel_val find(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
     CLEANUP(re_free) struct re *made = NULL;
     struct cel_val why;
+    struct effort e;
     struct re_span span;
 
     (void)n;
     if (v[0].kind != CK_STRING || v[1].kind != CK_STRING)
         return cel_misfit();
+    if (!effort_begin(r, v, &e))
+        return cel_v_null();
     const struct re *re = cel_run_pattern(r, v[1], &made, &why);
     if (!re)
         return why;
-    if (!re_find(re, v[0].s, v[0].n, 0, &span))
-        return cel_v_str("", 0);
-    return cel_v_str(v[0].s + span.begin, span.end - span.begin);
+    bool found = re_find_within(re, v[0].s, v[0].n, 0, &e.left, &span);
+    effort_end(r, &e);
+    return found ? cel_v_str(v[0].s + span.begin, span.end - span.begin) : cel_v_str("", 0);
 }
 
 static struct cel_val find_all(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -145,15 +181,18 @@ static struct cel_val find_all(struct cel_run *r, const struct cel_val *v, unsig
     CLEANUP(re_free) struct re *made = NULL;
     struct cel_val why, *out = NULL;
     struct re_span span;
+    struct effort e;
     size_t len = 0, cap = 0, from = 0, last_end = SIZE_MAX;
 
     if (v[0].kind != CK_STRING || v[1].kind != CK_STRING || (n == 3 && v[2].kind != CK_INT))
         return cel_misfit();
+    if (!effort_begin(r, v, &e))
+        return cel_v_null();
     const struct re *re = cel_run_pattern(r, v[1], &made, &why);
     if (!re)
         return why;
     int64_t most = n == 3 && v[2].i >= 0 ? v[2].i : INT64_MAX;
-    while ((int64_t)len < most && re_find(re, v[0].s, v[0].n, from, &span)) {
+    while ((int64_t)len < most && re_find_within(re, v[0].s, v[0].n, from, &e.left, &span)) {
         bool empty = span.begin == span.end;
         from = span.end;
         if (empty) { /* go on behind the next character */
@@ -164,15 +203,12 @@ static struct cel_val find_all(struct cel_run *r, const struct cel_val *v, unsig
                 continue;
         }
         last_end = span.end;
-        if (len == cap) {
-            cap = MAX(cap * 2, (size_t)8);
-            struct cel_val *grown = arena_alloc(r->a, cap * sizeof *grown, 16);
-            if (len)
-                memcpy(grown, out, len * sizeof *grown);
-            out = grown;
-        }
-        out[len++] = cel_v_str(v[0].s + span.begin, span.end - span.begin);
+        struct cel_val hit = cel_v_str(v[0].s + span.begin, span.end - span.begin);
+        if (!cel_append(r, &out, len, &cap, hit))
+            break;
+        len++;
     }
+    effort_end(r, &e);
     return cel_v_list(r->a, out, len);
 }
 

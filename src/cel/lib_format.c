@@ -28,7 +28,7 @@ static bool print_list(struct cel_run *r, const struct cel_list *l, struct strbu
     const struct cel_val *items = cel_list_items(r->a, l);
 
     strbuf_appendc(out, '[');
-    for (uint32_t i = 0; i < l->n; i++) {
+    for (uint32_t i = 0; i < l->n && !r->cancelled; i++) {
         strbuf_append(out, i ? ", " : "");
         if (!print_string(r, items[i], true, out))
             return false;
@@ -58,7 +58,7 @@ static bool print_map(struct cel_run *r, const struct cel_map *m, struct strbuf 
     const struct cel_entry *e = cel_map_sorted(r->a, m);
     struct pair *all = arena_newn0(r->a, m->n + 1, struct pair);
 
-    for (uint32_t i = 0; i < m->n; i++) {
+    for (uint32_t i = 0; i < m->n && !r->cancelled; i++) {
         uint8_t k = e[i].key.kind;
         if (k != CK_STRING && k != CK_BOOL && k != CK_INT && k != CK_UINT)
             return false;
@@ -66,6 +66,8 @@ static bool print_map(struct cel_run *r, const struct cel_map *m, struct strbuf 
         if (!all[i].key || !all[i].val)
             return false;
     }
+    if (r->cancelled)
+        return true;
     qsort(all, m->n, sizeof *all, by_key);
     strbuf_appendc(out, '{');
     for (uint32_t i = 0; i < m->n; i++)
@@ -99,14 +101,29 @@ static bool print_inside(struct cel_run *r, struct cel_val v, struct strbuf *out
     }
 }
 
+/* A value may hold another many times: each time is counted. */
+static bool print_aggregate(struct cel_run *r, struct cel_val v, struct strbuf *out)
+{
+    bool list = v.kind == CK_LIST;
+
+    if (!cel_enter(r, list ? v.list->n : v.map->n))
+        return true;
+    bool ok = list ? print_list(r, v.list, out) : print_map(r, v.map, out);
+    cel_leave(r);
+    return ok;
+}
+
 /* %s */
 static bool print_string(struct cel_run *r, struct cel_val v, bool inside, struct strbuf *out)
 {
+    if (!cel_printing(r, out)) /* nobody looks at it any more */
+        return true;
+    (void)cel_work(r, v.kind == CK_STRING || v.kind == CK_BYTES ? v.n / 64 : 0);
     if (v.kind == CK_BYTES && !cel_is_utf8(cel_str(v)))
         return false;
     switch (v.kind) {
-    case CK_LIST: return print_list(r, v.list, out);
-    case CK_MAP: return print_map(r, v.map, out);
+    case CK_LIST:
+    case CK_MAP: return print_aggregate(r, v, out);
     case CK_TIMESTAMP:
     case CK_DURATION:
     case CK_STRING:
@@ -315,6 +332,8 @@ int cel_format_text(struct cel_run *r, struct str fmt, const struct cel_val *ite
         }
         if (used >= n)
             return fail(out, "index %u out of range", used);
+        if (!cel_printing(r, out))
+            return 0;
         int e = read_precision(fmt, &i, &precision, out);
         if (e < 0)
             return e;

@@ -34,21 +34,18 @@ static void flatten_into(struct cel_run *r, const struct cel_list *l, int64_t de
 {
     const struct cel_val *items = cel_list_items(r->a, l);
 
-    for (uint32_t i = 0; i < l->n; i++) {
+    if (!cel_enter(r, l->n))
+        return;
+    for (uint32_t i = 0; i < l->n && !r->cancelled; i++) {
         if (items[i].kind == CK_LIST && depth > 0) {
             flatten_into(r, items[i].list, depth - 1, out, n, cap);
             continue;
         }
-        if (*n == *cap) {
-            size_t more = MAX(*cap * 2, (size_t)8);
-            struct cel_val *grown = arena_alloc(r->a, more * sizeof *grown, 16);
-            if (*n)
-                memcpy(grown, *out, *n * sizeof *grown);
-            *out = grown;
-            *cap = more;
-        }
-        (*out)[(*n)++] = items[i];
+        if (!cel_append(r, out, *n, cap, items[i]))
+            break;
+        ++*n;
     }
+    cel_leave(r);
 }
 
 static struct cel_val flatten(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -70,15 +67,17 @@ static struct cel_val distinct(struct cel_run *r, const struct cel_val *v, unsig
     if (v[0].kind != CK_LIST)
         return cel_misfit();
     const struct cel_val *items = cel_list_items(r->a, v[0].list);
-    struct cel_val *out = arena_alloc(r->a, (v[0].list->n + 1) * sizeof *out, 16);
+    struct cel_val *out = cel_alloc(r, v[0].list->n + 1ULL, sizeof *out);
     size_t len = 0;
+    if (!out)
+        return cel_v_null();
     /* Quadratic: refused before it is done when the cost says so. */
     if (!cel_charge(r, 0) || r->cost + 2 * (uint64_t)v[0].list->n * v[0].list->n > r->limit)
         return cel_v_list(r->a, out, 0);
-    for (uint32_t i = 0; i < v[0].list->n; i++) {
+    for (uint32_t i = 0; i < v[0].list->n && !r->cancelled; i++) {
         bool seen = false;
         for (size_t k = 0; k < len && !seen; k++)
-            seen = truth(cel_equal(r->a, out[k], items[i]));
+            seen = truth(cel_equal(r, out[k], items[i]));
         if (!seen)
             out[len++] = items[i];
     }
@@ -92,10 +91,10 @@ static struct cel_val reverse(struct cel_run *r, const struct cel_val *v, unsign
         return cel_misfit();
     const struct cel_val *items = cel_list_items(r->a, v[0].list);
     uint32_t len = v[0].list->n;
-    struct cel_val *out = arena_alloc(r->a, (len + 1) * sizeof *out, 16);
-    for (uint32_t i = 0; i < len; i++)
+    struct cel_val *out = cel_alloc(r, len + 1ULL, sizeof *out);
+    for (uint32_t i = 0; out && i < len; i++)
         out[i] = items[len - 1 - i];
-    return cel_v_list(r->a, out, len);
+    return cel_v_list(r->a, out, out ? len : 0);
 }
 
 static struct cel_val range(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -109,10 +108,10 @@ static struct cel_val range(struct cel_run *r, const struct cel_val *v, unsigned
         (void)cel_charge(r, (uint64_t)len);
         return cel_v_list(r->a, NULL, 0);
     }
-    struct cel_val *out = arena_alloc(r->a, ((size_t)len + 1) * sizeof *out, 16);
-    for (int64_t i = 0; i < len; i++)
+    struct cel_val *out = cel_alloc(r, (uint64_t)len + 1, sizeof *out);
+    for (int64_t i = 0; out && i < len; i++)
         out[i] = cel_v_int(i);
-    return cel_v_list(r->a, out, (size_t)len);
+    return cel_v_list(r->a, out, out ? (size_t)len : 0);
 }
 
 struct keyed {
@@ -134,10 +133,12 @@ static struct cel_val sort_by(struct cel_run *r, struct cel_val list, struct cel
     uint32_t n = list.list->n;
     const struct cel_val *items = cel_list_items(r->a, list.list),
                          *by = cel_list_items(r->a, keys.list);
-    struct keyed *k = arena_alloc(r->a, (n + 1) * sizeof *k, 16);
-    struct cel_val *out = arena_alloc(r->a, (n + 1) * sizeof *out, 16);
+    struct keyed *k = cel_alloc(r, n + 1ULL, sizeof *k);
+    struct cel_val *out = cel_alloc(r, n + 1ULL, sizeof *out);
     int c;
 
+    if (!k || !out || !cel_work(r, n))
+        return cel_v_null();
     if (keys.list->n != n)
         return cel_v_error(r->a,
                            "@sortByAssociatedKeys() expected a list of the same size as the "
@@ -187,8 +188,8 @@ static struct cel_val has_all(struct cel_run *r, struct cel_val list, struct cel
     struct cel_val k, one, has = cel_v_bool(true);
 
     (void)cel_iter_init(&it, r->a, of);
-    while (truth(has) && cel_iter_next(&it, &k, &one))
-        has = cel_list_contains(r->a, &in, one);
+    while (truth(has) && !r->cancelled && cel_iter_next(&it, &k, &one))
+        has = cel_list_contains(r, &in, one);
     return has;
 }
 
@@ -197,10 +198,18 @@ static bool two_lists(const struct cel_val *v)
     return v[0].kind == CK_LIST && v[1].kind == CK_LIST;
 }
 
+/* Quadratic, and priced when it is done: not begun when the cost will refuse it. */
+static bool affords(const struct cel_run *r, const struct cel_val *v, uint64_t times)
+{
+    return times * v[0].list->n * v[1].list->n < r->limit - MIN(r->cost, r->limit);
+}
+
 static struct cel_val sets_contains(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
     (void)n;
-    return two_lists(v) ? has_all(r, v[0], v[1]) : cel_misfit();
+    if (!two_lists(v))
+        return cel_misfit();
+    return affords(r, v, 1) ? has_all(r, v[0], v[1]) : cel_v_null();
 }
 
 static struct cel_val sets_equivalent(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -208,6 +217,8 @@ static struct cel_val sets_equivalent(struct cel_run *r, const struct cel_val *v
     (void)n;
     if (!two_lists(v))
         return cel_misfit();
+    if (!affords(r, v, 2))
+        return cel_v_null();
     struct cel_val has = has_all(r, v[0], v[1]);
     return truth(has) ? has_all(r, v[1], v[0]) : has;
 }
@@ -220,10 +231,12 @@ static struct cel_val sets_intersects(struct cel_run *r, const struct cel_val *v
     (void)n;
     if (!two_lists(v))
         return cel_misfit();
+    if (!affords(r, v, 1))
+        return cel_v_null();
     struct cel_list in = unpacked(r, v[1]);
     (void)cel_iter_init(&it, r->a, v[0]);
-    while (cel_iter_next(&it, &k, &one))
-        if (truth(cel_list_contains(r->a, &in, one)))
+    while (!r->cancelled && cel_iter_next(&it, &k, &one))
+        if (truth(cel_list_contains(r, &in, one)))
             return cel_v_bool(true);
     return cel_v_bool(false);
 }
@@ -289,8 +302,8 @@ static struct cel_val unwrap(struct cel_run *r, const struct cel_val *v, unsigne
     if (v[0].kind != CK_LIST)
         return cel_misfit();
     const struct cel_val *items = cel_list_items(r->a, v[0].list);
-    struct cel_val *out = arena_alloc(r->a, (v[0].list->n + 1) * sizeof *out, 16);
-    for (uint32_t i = 0; i < v[0].list->n; i++) {
+    struct cel_val *out = cel_alloc(r, v[0].list->n + 1ULL, sizeof *out);
+    for (uint32_t i = 0; out && i < v[0].list->n; i++) {
         if (items[i].kind != CK_OPTIONAL)
             return i ? cel_v_error(r->a, "value %s is not optional", cel_type_name(items[i]))
                      : cel_misfit();
@@ -306,7 +319,7 @@ static struct cel_val end_of(struct cel_run *r, const struct cel_val *v, bool la
         return cel_misfit();
     if (v[0].list->n == 0)
         return cel_v_none();
-    return cel_v_some(r->a, cel_list_at(r->a, v[0].list, last ? v[0].list->n - 1 : 0));
+    return cel_v_some(r->a, cel_at(r, v[0].list, last ? v[0].list->n - 1 : 0));
 }
 
 static struct cel_val first(struct cel_run *r, const struct cel_val *v, unsigned n)

@@ -39,7 +39,9 @@ static struct cel_val add_text(struct cel_run *r, struct cel_val x, struct cel_v
 {
     if (x.n == 0 || y.n == 0)
         return x.n ? x : y;
-    char *s = arena_alloc(r->a, (size_t)x.n + y.n + 1, 1);
+    char *s = cel_alloc(r, (uint64_t)x.n + y.n + 1, 1);
+    if (!s)
+        return x;
     memcpy(s, x.s, x.n);
     memcpy(s + x.n, y.s, y.n);
     s[x.n + y.n] = '\0';
@@ -66,7 +68,7 @@ static struct cel_val op_add(struct cel_run *r, const struct cel_val *v, unsigne
     case CK_DOUBLE: return cel_v_double(v[0].d + v[1].d);
     case CK_STRING:
     case CK_BYTES: return add_text(r, v[0], v[1]);
-    case CK_LIST: return cel_list_concat(r->a, v[0], v[1]);
+    case CK_LIST: return cel_list_concat(r, v[0], v[1]);
     default: return cel_misfit();
     }
 }
@@ -173,7 +175,7 @@ static struct cel_val op_not(struct cel_run *r, const struct cel_val *v, unsigne
 static struct cel_val op_eq(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
     (void)n;
-    return cel_equal(r->a, v[0], v[1]);
+    return cel_equal(r, v[0], v[1]);
 }
 
 static struct cel_val op_ne(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -220,8 +222,8 @@ static struct cel_val op_in(struct cel_run *r, const struct cel_val *v, unsigned
 {
     (void)n;
     if (v[1].kind == CK_MAP)
-        return cel_v_bool(cel_map_find(r->a, v[1].map, v[0]).kind != CK_ABSENT);
-    return v[1].kind == CK_LIST ? cel_list_contains(r->a, v[1].list, v[0]) : cel_misfit();
+        return cel_v_bool(cel_find(r, v[1].map, v[0]).kind != CK_ABSENT);
+    return v[1].kind == CK_LIST ? cel_list_contains(r, v[1].list, v[0]) : cel_misfit();
 }
 
 static struct cel_val fn_size(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -249,24 +251,72 @@ static struct cel_val insert_failed(struct cel_run *r, struct cel_val key)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     if (!cel_to_string(r, key, &b))
-        cel_val_print(r->a, key, &b); /* a list, which upstream takes for a key */
+        cel_print(r, key, &b); /* a list, which upstream takes for a key */
     return cel_v_error(r->a, "insert failed: key %s already exists", strbuf_str(&b));
+}
+
+/* The map that a loop builds, which nobody else sees before it is done: it grows in place. */
+struct growing_map {
+    struct cel_map map; /* first: values point to it */
+    uint32_t cap;
+    struct cel_table table; /* of keys, once there are many */
+};
+
+static bool has_key(struct cel_run *r, const struct growing_map *g, struct cel_val key)
+{
+    uint64_t h = g->table.heads ? cel_hash(r, key) : 0;
+    uint32_t it = 0, at;
+
+    for (uint32_t i = 0; i < g->map.n && !g->table.heads; i++) {
+        if (cel_is_key(r, g->map.entries[i].key, key))
+            return true;
+    }
+    while ((at = cel_table_next(&g->table, h, &it)) != UINT32_MAX && cel_work(r, 1)) {
+        if (cel_is_key(r, g->map.entries[at].key, key))
+            return true;
+    }
+    return false;
+}
+
+static struct growing_map *grow(struct cel_run *r, struct cel_val map, uint32_t more)
+{
+    struct growing_map *g = (struct growing_map *)(uintptr_t)map.map;
+
+    if (!map.map->grows) { /* the empty one that a loop begins with */
+        g = arena_new0(r->a, struct growing_map);
+        g->map = cel_v_map(r->a, NULL, 0).map[0];
+        g->map.grows = true;
+        g->table.a = r->a;
+    }
+    if ((uint64_t)g->map.n + more > g->cap) {
+        uint32_t cap = MAX(g->cap * 2, MAX(g->map.n + more, 8U));
+        struct cel_entry *e = cel_alloc(r, cap, sizeof *e);
+        if (!e)
+            return NULL;
+        if (g->map.n)
+            memcpy(e, g->map.entries, g->map.n * sizeof *e);
+        g->map.entries = e;
+        g->cap = cap;
+    }
+    return g;
 }
 
 static struct cel_val map_insert(struct cel_run *r, struct cel_val map,
                                  const struct cel_entry *more, uint32_t n)
 {
-    struct cel_entry *all = arena_alloc(r->a, (map.map->n + n + 1) * sizeof *all, 16);
+    struct growing_map *g = grow(r, map, n);
 
-    if (map.map->n)
-        memcpy(all, map.map->entries ? map.map->entries : cel_map_sorted(r->a, map.map),
-               map.map->n * sizeof *all);
-    for (uint32_t i = 0; i < n; i++) {
-        if (cel_map_find(r->a, map.map, more[i].key).kind != CK_ABSENT)
+    for (uint32_t i = 0; g && i < n; i++) {
+        if (has_key(r, g, more[i].key))
             return insert_failed(r, more[i].key);
-        all[map.map->n + i] = more[i];
     }
-    return cel_v_map(r->a, all, map.map->n + n);
+    if (!g)
+        return map;
+    memcpy((struct cel_entry *)(uintptr_t)g->map.entries + g->map.n, more, n * sizeof *more);
+    g->map.n += n;
+    while (g->map.n > CEL_LONG && g->table.n < g->map.n)
+        cel_table_put(&g->table, cel_hash(r, g->map.entries[g->table.n].key), g->table.n);
+    return (struct cel_val){ .kind = CK_MAP, .map = &g->map };
 }
 
 static struct cel_val fn_map_insert(struct cel_run *r, const struct cel_val *v, unsigned n)

@@ -5,14 +5,20 @@
 /* The byte at which code point `rune` begins; s.n for the end. The caller knows that it exists. */
 static size_t byte_at(struct str s, int64_t rune)
 {
-    size_t i = 0;
+    enum { STEP = 64 };
+    size_t i = 1, begun;
 
-    for (; rune > 0 && i < s.n; rune--) {
-        i++;
-        while (i < s.n && ((unsigned char)s.p[i] & 0xc0) == 0x80)
-            i++;
+    if (rune <= 0 || s.n == 0)
+        return 0;
+    while (s.n - i > STEP && (int64_t)(begun = cel_runes((struct str){ s.p + i, STEP })) < rune) {
+        rune -= (int64_t)begun;
+        i += STEP;
     }
-    return i;
+    for (; i < s.n; i++) {
+        if (((unsigned char)s.p[i] & 0xc0) != 0x80 && --rune == 0)
+            return i;
+    }
+    return s.n;
 }
 
 static struct cel_val out_of_range(struct cel_run *r, int64_t i)
@@ -36,9 +42,9 @@ static struct cel_val list_index(struct cel_run *r, const struct cel_val *v, boo
 {
     const struct cel_val *items = cel_list_items(r->a, v[0].list);
 
-    for (uint32_t i = 0; i < v[0].list->n; i++) {
+    for (uint32_t i = 0; i < v[0].list->n && !r->cancelled; i++) {
         uint32_t at = last ? v[0].list->n - 1 - i : i;
-        struct cel_val same = cel_equal(r->a, items[at], v[1]);
+        struct cel_val same = cel_equal(r, items[at], v[1]);
         if (same.kind == CK_BOOL && same.b)
             return cel_v_int(at);
     }
@@ -76,10 +82,13 @@ static struct cel_val last_index_of(struct cel_run *r, const struct cel_val *v, 
         return out_of_range(r, from);
     if (v[1].n > v[0].n || (n == 3 && from >= len))
         return cel_v_int(-1);
-    for (int64_t i = MIN(from, len - 1); i >= 0; i--) {
-        size_t at = byte_at(cel_str(v[0]), i);
-        if (v[0].n - at >= v[1].n && memcmp(v[0].s + at, v[1].s, v[1].n) == 0)
+    struct str s = cel_str(v[0]);
+    int64_t i = MIN(from, len - 1);
+    for (size_t at = byte_at(s, i); i >= 0 && cel_work(r, 1 + v[1].n / 512); i--) {
+        if (s.n - at >= v[1].n && memcmp(s.p + at, v[1].s, v[1].n) == 0)
             return cel_v_int(i);
+        while (at > 0 && ((unsigned char)s.p[--at] & 0xc0) == 0x80)
+            ;
     }
     return cel_v_int(-1);
 }
@@ -108,21 +117,26 @@ static struct cel_val upper_ascii(struct cel_run *r, const struct cel_val *v, un
     return map_ascii(r, v[0], 'a', 'z', 'A' - 'a');
 }
 
-static struct cel_val replace(struct cel_run *r, const struct cel_val *v, unsigned n)
+/* Puts a piece at *n of the text, or only counts it. */
+static void put(char *to, size_t *n, const char *from, size_t len)
 {
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    size_t at = 0;
+    if (to && len)
+        memcpy(to + *n, from, len);
+    *n += len;
+}
 
-    if (v[0].kind != CK_STRING || v[1].kind != CK_STRING || v[2].kind != CK_STRING ||
-        (n == 4 && v[3].kind != CK_INT))
-        return cel_misfit();
+/* The text with its parts replaced goes `to`, if that is there. Returns how long it is. */
+static size_t replaced(struct cel_run *r, const struct cel_val *v, int64_t most, char *to)
+{
     struct str s = cel_str(v[0]);
-    for (int64_t left = n == 4 && v[3].i >= 0 ? v[3].i : INT64_MAX; left > 0; left--) {
+    size_t at = 0, len = 0;
+
+    for (int64_t left = most; left > 0; left--) {
         const char *hit = v[1].n ? memmem(s.p + at, s.n - at, v[1].s, v[1].n) : s.p + at;
-        if (!hit)
+        if (!hit || !cel_work(r, left % 8 == 0))
             break;
-        strbuf_appendn(&b, s.p + at, (size_t)(hit - (s.p + at)));
-        strbuf_appendn(&b, v[2].s, v[2].n);
+        put(to, &len, s.p + at, (size_t)(hit - (s.p + at)));
+        put(to, &len, v[2].s, v[2].n);
         at = (size_t)(hit - s.p) + v[1].n;
         if (v[1].n)
             continue;
@@ -130,18 +144,33 @@ static struct cel_val replace(struct cel_run *r, const struct cel_val *v, unsign
             break;
         size_t next = at + byte_at((struct str){ s.p + at, s.n - at }, 1);
         if (left > 1)
-            strbuf_appendn(&b, s.p + at, next - at);
+            put(to, &len, s.p + at, next - at);
         at = left > 1 ? next : at;
     }
     if (at < s.n)
-        strbuf_appendn(&b, s.p + at, s.n - at);
-    return cel_v_take(r->a, &b);
+        put(to, &len, s.p + at, s.n - at);
+    return len;
+}
+
+static struct cel_val replace(struct cel_run *r, const struct cel_val *v, unsigned n)
+{
+    if (v[0].kind != CK_STRING || v[1].kind != CK_STRING || v[2].kind != CK_STRING ||
+        (n == 4 && v[3].kind != CK_INT))
+        return cel_misfit();
+    int64_t most = n == 4 && v[3].i >= 0 ? v[3].i : INT64_MAX;
+    size_t len = replaced(r, v, most, NULL);
+    char *text = cel_alloc(r, len + 1, 1);
+    if (!text)
+        return v[0];
+    (void)replaced(r, v, most, text);
+    text[len] = '\0';
+    return cel_v_str(text, len);
 }
 
 static struct cel_val split(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
-    struct vec_of(struct cel_val) out = { 0 };
-    size_t at = 0;
+    struct cel_val *out = NULL;
+    size_t at = 0, len = 0, cap = 0;
 
     if (v[0].kind != CK_STRING || v[1].kind != CK_STRING || (n == 3 && v[2].kind != CK_INT))
         return cel_misfit();
@@ -150,19 +179,16 @@ static struct cel_val split(struct cel_run *r, const struct cel_val *v, unsigned
     while (most > 0 && (sep.n || at < s.n)) {
         const char *hit = sep.n ? memmem(s.p + at, s.n - at, sep.p, sep.n)
                                 : s.p + at + byte_at((struct str){ s.p + at, s.n - at }, 1);
-        if (!hit || (int64_t)out.n + 1 >= most)
+        if (!hit || (int64_t)len + 1 >= most)
             hit = s.p + s.n;
-        vec_push(&out, cel_v_str(s.p + at, (size_t)(hit - (s.p + at))));
+        if (!cel_append(r, &out, len, &cap, cel_v_str(s.p + at, (size_t)(hit - (s.p + at)))))
+            break;
+        len++;
         at = (size_t)(hit - s.p) + sep.n;
         if (hit == s.p + s.n)
             break;
     }
-    struct cel_val *items = arena_alloc(r->a, (out.n + 1) * sizeof *items, 16);
-    if (out.n)
-        memcpy(items, out.items, out.n * sizeof *items);
-    struct cel_val list = cel_v_list(r->a, items, out.n);
-    vec_fini(&out);
-    return list;
+    return cel_v_list(r->a, out, len);
 }
 
 /* The first element decides whether it is a list of text at all. */
@@ -179,20 +205,28 @@ static struct cel_val not_text(struct cel_run *r, struct cel_val v)
 
 static struct cel_val join(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     struct cel_iter it;
     struct cel_val k, item;
+    uint64_t all = 0;
+    size_t len = 0;
 
     if (v[0].kind != CK_LIST || (n == 2 && v[1].kind != CK_STRING))
         return cel_misfit();
     for (cel_iter_init(&it, r->a, v[0]); cel_iter_next(&it, &k, &item);) {
         if (item.kind != CK_STRING)
             return k.i ? not_text(r, item) : cel_misfit();
-        if (n == 2 && k.i > 0)
-            strbuf_appendn(&b, v[1].s, v[1].n);
-        strbuf_appendn(&b, item.s, item.n);
+        all += (uint64_t)item.n + (n == 2 && k.i > 0 ? v[1].n : 0);
     }
-    return cel_v_take(r->a, &b);
+    char *text = cel_alloc(r, all + 1, 1);
+    if (!text)
+        return cel_v_null();
+    for (cel_iter_init(&it, r->a, v[0]); cel_iter_next(&it, &k, &item);) {
+        if (n == 2 && k.i > 0)
+            put(text, &len, v[1].s, v[1].n);
+        put(text, &len, item.s, item.n);
+    }
+    text[len] = '\0';
+    return cel_v_str(text, len);
 }
 
 static struct cel_val substring(struct cel_run *r, const struct cel_val *v, unsigned n)

@@ -55,40 +55,72 @@ static struct cel_val unescape(struct arena *a, struct str s)
     return cel_v_take(a, &b);
 }
 
-/* Adds a value to the list of its key. */
-static void add_query(struct arena *a, struct cel_entry *e, uint32_t *n, struct cel_val key,
-                      struct cel_val val)
-{
-    uint32_t i = 0;
+/* The values of a query by key, in the order of their coming. */
+struct query {
+    struct cel_run *r;
+    struct cel_table table;
+    struct cel_entry *entries;
+    struct values {
+        struct cel_val *items;
+        size_t n, cap;
+    } * values; /* of each entry */
+    uint32_t n;
+};
 
-    while (i < *n && !str_eq(cel_str(e[i].key), cel_str(key)))
-        i++;
-    struct cel_val one = cel_v_list(a, memcpy(arena_alloc(a, sizeof val, 16), &val, sizeof val), 1);
-    e[i] = (struct cel_entry){ key, i < *n ? cel_list_concat(a, e[i].val, one) : one };
-    *n += i == *n;
+static bool add_query(struct query *q, struct cel_val key, struct cel_val val)
+{
+    uint64_t h = cel_hash(q->r, key);
+    uint32_t it = 0, at;
+
+    do {
+        at = cel_table_next(&q->table, h, &it);
+    } while (at != UINT32_MAX && !str_eq(cel_str(q->entries[at].key), cel_str(key)));
+    if (at == UINT32_MAX) {
+        at = q->n++;
+        q->entries[at].key = key;
+        q->values[at] = (struct values){ 0 };
+        cel_table_put(&q->table, h, at);
+    }
+    struct values *all = &q->values[at];
+    return cel_append(q->r, &all->items, all->n++, &all->cap, val);
+}
+
+static size_t count_pairs(struct str q)
+{
+    size_t n = 1;
+
+    for (size_t i = 0; i < q.n; i++)
+        n += q.p[i] == '&';
+    return n;
 }
 
 static struct cel_val get_query(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
-    uint32_t count = 0;
-
     (void)n;
     if (v[0].kind != CK_URL)
         return cel_misfit();
-    struct str q = v[0].url->query;
-    struct cel_entry *e = arena_alloc(r->a, (q.n + 2) * sizeof *e, 16);
-    while (q.n) {
-        const char *amp = memchr(q.p, '&', q.n);
-        struct str pair = { q.p, amp ? (size_t)(amp - q.p) : q.n };
-        q.p += pair.n + (amp != NULL);
-        q.n -= pair.n + (amp != NULL);
+    struct str text = v[0].url->query;
+    size_t most = count_pairs(text);
+    struct query q = { .r = r, .table.a = r->a };
+    q.entries = cel_alloc(r, most, sizeof *q.entries);
+    q.values = cel_alloc(r, most, sizeof *q.values);
+    if (!q.entries || !q.values || !cel_work(r, text.n / 8))
+        return cel_v_null();
+    while (text.n) {
+        const char *amp = memchr(text.p, '&', text.n);
+        struct str pair = { text.p, amp ? (size_t)(amp - text.p) : text.n };
+        text.p += pair.n + (amp != NULL);
+        text.n -= pair.n + (amp != NULL);
         const char *eq = pair.n ? memchr(pair.p, '=', pair.n) : NULL;
         struct str key = { pair.p, eq ? (size_t)(eq - pair.p) : pair.n };
         struct str val = { eq ? eq + 1 : "", eq ? pair.n - key.n - 1 : 0 };
-        if (pair.n && !memchr(pair.p, ';', pair.n) && !cel_url_bad_escape(r->a, pair))
-            add_query(r->a, e, &count, unescape(r->a, key), unescape(r->a, val));
+        if (pair.n && !memchr(pair.p, ';', pair.n) && !cel_url_bad_escape(r->a, pair) &&
+            !add_query(&q, unescape(r->a, key), unescape(r->a, val)))
+            break;
     }
-    return cel_v_map(r->a, e, count);
+    for (uint32_t i = 0; i < q.n && !r->cancelled; i++)
+        q.entries[i].val = cel_v_list(r->a, q.values[i].items, q.values[i].n);
+    return cel_v_map(r->a, q.entries, r->cancelled ? 0 : q.n);
 }
 
 static const struct cel_type query_type = { .kind = CT_MAP,

@@ -3,9 +3,8 @@
 
 #include "base/b64.h"
 
-/* Of values that share parts as many copies are made as there are places; beyond that many the
- * evaluation ends as one whose cost is beyond the limit. */
-#define PARTS_MAX    (1U << 18)
+/* Of values that share parts as many copies are made as there are places. */
+enum { STEPS_PER_PART = 8 };
 
 #define JSON_INT_MAX ((INT64_C(1) << 53) - 1) /* larger whole numbers become text */
 
@@ -113,7 +112,6 @@ int cel_message_field(const struct cel_message *m, struct str name)
 
 struct maker {
     struct cel_run *r;
-    uint32_t parts; /* made so far */
 };
 
 /* Lists and maps of a document. */
@@ -280,14 +278,10 @@ static struct cel_val to_value(struct maker *m, struct cel_val v)
     return cel_v_take(m->r->a, &b);
 }
 
-static struct cel_val convert(struct maker *m, struct cel_val v, enum part to)
+static struct cel_val convert_one(struct maker *m, struct cel_val v, enum part to)
 {
     struct cel_run *r = m->r;
 
-    if (++m->parts > PARTS_MAX) {
-        r->cancelled = true;
-        return cel_v_error(r->a, "too many parts");
-    }
     if (cel_is_err(v)) /* an element that does not fit its schema */
         return v;
     if (v.kind == CK_OPTIONAL)
@@ -312,6 +306,15 @@ static struct cel_val convert(struct maker *m, struct cel_val v, enum part to)
     case PART_MEMBERS: return v.kind == CK_MAP ? to_members(m, v) : cannot(r, v, to);
     }
     return cannot(r, v, to);
+}
+
+static struct cel_val convert(struct maker *m, struct cel_val v, enum part to)
+{
+    if (!cel_work(m->r, STEPS_PER_PART) || !cel_enter(m->r, 0))
+        return cel_v_error(m->r->a, "too many parts");
+    v = convert_one(m, v, to);
+    cel_leave(m->r);
+    return v;
 }
 
 /* ---- values -------------------------------------------------------------------------------------- */

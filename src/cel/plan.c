@@ -191,10 +191,12 @@ static bool is_reader(const struct cel_function *fn)
 
 static struct cel_node *plan_known(struct planner *p, struct cel_node *call)
 {
-    struct cel_run r = { .a = p->e->a, .limit = UINT64_MAX };
+    struct cel_run r = { .a = p->e->a,
+                         .limit = UINT64_MAX,
+                         .overload = &call->fn->overloads[call->overload] };
     const struct cel_val *arg = &call->args[0]->value;
     struct cel_val v = cel_call(&r, call->fn, arg, 1);
-    uint64_t cost = cel_call_cost(call->fn, &call->fn->overloads[call->overload], arg, 1, v);
+    uint64_t cost = cel_call_cost(&r, call->fn, arg, 1, v);
 
     if (cost > UINT32_MAX)
         return call;
@@ -345,8 +347,9 @@ static struct cel_node *plan_aggregate(struct planner *p, struct cel_ast *n)
         return a;
     struct cel_run r = { .a = p->e->a, .limit = UINT64_MAX };
     struct cel_val v = cel_run_node(&r, a);
-    if (cel_is_err(v))
-        return fail(p, v);
+    if (cel_is_err(v) || r.cancelled)
+        return fail(p,
+                    cel_is_err(v) ? v : (struct cel_val){ .s = "expression too large", .n = 20 });
     struct cel_node *c = node_new(p, OP_CONST, 0);
     c->value = v;
     return c;

@@ -110,9 +110,9 @@ const char *cel_not_a_key(struct cel_val v);
 const char *cel_go_type(struct cel_val v);
 struct cel_val cel_call(struct cel_run *r, const struct cel_function *fn,
                         const struct cel_val *args, unsigned n);
-/* What a call costs beyond its arguments. overload NULL: more than one fits. */
-uint64_t cel_call_cost(const struct cel_function *fn, const struct cel_overload *overload,
-                       const struct cel_val *args, unsigned n, struct cel_val result);
+/* What the call that runs costs beyond its arguments. */
+uint64_t cel_call_cost(struct cel_run *r, const struct cel_function *fn, const struct cel_val *args,
+                       unsigned n, struct cel_val result);
 /* The pattern of the call that runs, or a new one in *made; NULL with an error in *why. */
 const struct re *cel_run_pattern(struct cel_run *r, struct cel_val text, struct re **made,
                                  struct cel_val *why);

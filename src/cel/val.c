@@ -129,10 +129,12 @@ static struct cel_val json_number(const struct kj_val *v, const struct cel_type 
         (void)kj_f64(v, &d);
         return cel_v_double(d);
     }
+    if (t->kind == CT_INT && kj_i64(v, &i) == 0)
+        return cel_v_int(i);
     size_t n = kj_num_text(v, text, sizeof text);
     bool whole =
         n < sizeof text && !memchr(text, '.', n) && !memchr(text, 'e', n) && !memchr(text, 'E', n);
-    if ((whole || t->kind == CT_INT) && kj_i64(v, &i) == 0)
+    if (whole && kj_i64(v, &i) == 0)
         return cel_v_int(i);
     (void)kj_f64(v, &d);
     return cel_v_double(d);

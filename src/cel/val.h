@@ -89,6 +89,7 @@ struct cel_map {
     const struct cel_lazy *lazy; /* NULL: all of it is here */
     uint32_t n;
     bool open;                       /* what is not there reads as an empty map */
+    bool grows;                      /* a loop builds it */
     const struct cel_entry *entries; /* or NULL: */
     const struct kj_val *json;
     const struct cel_type *type; /* of the map or object, NULL: not from a schema */
@@ -137,6 +138,10 @@ static inline struct str cel_str(struct cel_val v)
 {
     return (struct str){ v.n ? v.s : "", v.n }; /* never NULL: memchr() and its kind want none */
 }
+static inline bool cel_is_text(struct cel_val v)
+{
+    return v.kind == CK_STRING || v.kind == CK_BYTES;
+}
 static inline bool cel_is_err(struct cel_val v)
 {
     return v.kind == CK_ERROR;
@@ -163,13 +168,10 @@ const char *cel_type_name(struct cel_val v);
 uint64_t cel_size(struct cel_val v);
 size_t cel_runes(struct str s); /* code points of a text */
 
-/* As an expression would write it: 'text', [1, 2], {'a': 1}, duration('1s'). */
+/* As an expression would write it: 'text', [1, 2], {'a': 1}, duration('1s'). Ends in "..." where a
+ * value holds another so many times that its text would be too long. */
 void cel_val_print(struct arena *a, struct cel_val v, struct strbuf *out);
 
-/* true and false, or an error: values of Kubernetes' types do not compare with others. */
-struct cel_val cel_equal(struct arena *a, struct cel_val x, struct cel_val y);
-/* Is an element equal? In lists of schemas a comparison that fails makes false an error. */
-struct cel_val cel_list_contains(struct arena *a, const struct cel_list *l, struct cel_val v);
 /* -1, 0, 1 in *ret. 0, or -EINVAL: no order between the two; -EDOM: NaN. */
 int cel_compare(struct cel_val x, struct cel_val y, int *ret);
 
@@ -177,10 +179,6 @@ int cel_compare(struct cel_val x, struct cel_val y, int *ret);
  */
 
 struct cel_val cel_list_at(struct arena *a, const struct cel_list *l, uint32_t i);
-/* CK_ABSENT when there is none. Numbers find equal numbers of another type. */
-struct cel_val cel_map_find(struct arena *a, const struct cel_map *m, struct cel_val key);
-/* The member of an object or map with this (escaped) name. */
-struct cel_val cel_map_field(struct arena *a, const struct cel_map *m, struct str name);
 
 /* Walks a list, or a map in the order of its keys. */
 struct cel_iter {
@@ -197,6 +195,4 @@ bool cel_iter_next(struct cel_iter *it, struct cel_val *ret_key, struct cel_val 
 const struct cel_val *cel_list_items(struct arena *a, const struct cel_list *l);
 /* The entries of a map, sorted by key. */
 const struct cel_entry *cel_map_sorted(struct arena *a, const struct cel_map *m);
-/* l + r: for lists of schemas by their kind. */
-struct cel_val cel_list_concat(struct arena *a, struct cel_val l, struct cel_val r);
 #endif

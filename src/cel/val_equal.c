@@ -81,68 +81,86 @@ int cel_compare(struct cel_val x, struct cel_val y, int *ret)
 
 /* ---- equality ---------------------------------------------------------------------------------- */
 
-static bool same(struct arena *a, struct cel_val x, struct cel_val y)
+static bool same(struct cel_run *r, struct cel_val x, struct cel_val y)
 {
-    struct cel_val r = cel_equal(a, x, y);
-    return r.kind == CK_BOOL && r.b;
+    struct cel_val e = cel_equal(r, x, y);
+    return e.kind == CK_BOOL && e.b;
 }
 
-static bool equal_in_order(struct arena *a, const struct cel_list *x, const struct cel_list *y)
+static bool equal_in_order(struct cel_run *r, const struct cel_list *x, const struct cel_list *y)
 {
     struct cel_iter i, j;
     struct cel_val k, v, w;
 
-    (void)cel_iter_init(&i, a, (struct cel_val){ .kind = CK_LIST, .list = x });
-    (void)cel_iter_init(&j, a, (struct cel_val){ .kind = CK_LIST, .list = y });
+    (void)cel_iter_init(&i, r->a, (struct cel_val){ .kind = CK_LIST, .list = x });
+    (void)cel_iter_init(&j, r->a, (struct cel_val){ .kind = CK_LIST, .list = y });
     while (cel_iter_next(&i, &k, &v) && cel_iter_next(&j, &k, &w)) {
-        if (!same(a, v, w))
+        if (!same(r, v, w))
             return false;
     }
     return true;
 }
 
-bool cel_same_list_key(struct arena *a, const struct cel_type *t, struct cel_val x,
+bool cel_same_list_key(struct cel_run *r, const struct cel_type *t, struct cel_val x,
                        struct cel_val y)
 {
     if (t->list_kind != CEL_LIST_MAP)
-        return same(a, x, y);
+        return same(r, x, y);
     if (x.kind != CK_MAP || y.kind != CK_MAP)
         return false;
     for (uint32_t i = 0; i < t->n_list_keys; i++) {
-        struct cel_val p = cel_map_field(a, x.map, t->list_keys[i]);
-        struct cel_val q = cel_map_field(a, y.map, t->list_keys[i]);
-        if (p.kind == CK_ABSENT || q.kind == CK_ABSENT ? p.kind != q.kind : !same(a, p, q))
+        struct cel_val p = cel_find_field(r, x.map, t->list_keys[i]);
+        struct cel_val q = cel_find_field(r, y.map, t->list_keys[i]);
+        if (p.kind == CK_ABSENT || q.kind == CK_ABSENT ? p.kind != q.kind : !same(r, p, q))
             return false;
     }
     return true;
+}
+
+/* Is there an element of y as v? */
+static bool has_element(struct cel_run *r, const struct cel_type *t, const struct cel_table *table,
+                        const struct cel_val *ys, uint32_t n, struct cel_val v)
+{
+    uint64_t h = table ? cel_list_key_hash(r, t, v) : 0;
+    uint32_t it = 0, at;
+
+    for (uint32_t d = 0; d < n && cel_work(r, d % 8 == 0); d++) {
+        at = table ? cel_table_next(table, h, &it) : d;
+        if (at == UINT32_MAX)
+            return false;
+        if (cel_same_list_key(r, t, v, ys[at]) && same(r, v, ys[at]))
+            return true;
+    }
+    return false;
 }
 
 /* Sets and lists by key: the same elements in whatever order. */
-static bool equal_in_any_order(struct arena *a, const struct cel_type *t, const struct cel_list *x,
-                               const struct cel_list *y)
+static bool equal_in_any_order(struct cel_run *r, const struct cel_type *t,
+                               const struct cel_list *x, const struct cel_list *y)
 {
-    const struct cel_val *xs = cel_list_items(a, x), *ys = cel_list_items(a, y);
+    CLEANUP(cel_table_fini) struct cel_table table = { 0 };
+    const struct cel_val *xs = cel_list_items(r->a, x), *ys = cel_list_items(r->a, y);
+    bool hashed = x->n > CEL_LONG && cel_has_hashes(t, x) && cel_has_hashes(t, y);
 
-    for (uint32_t i = 0; i < x->n; i++) {
-        bool found = false;
+    for (uint32_t i = 0; i < x->n && !r->cancelled; i++) {
         /* Mostly the order is the same. */
-        for (uint32_t d = 0; d < y->n && !found; d++) {
-            uint32_t j = (i + d) % y->n;
-            found = cel_same_list_key(a, t, xs[i], ys[j]) && same(a, xs[i], ys[j]);
-        }
-        if (!found)
+        if (cel_same_list_key(r, t, xs[i], ys[i]) && same(r, xs[i], ys[i]))
+            continue;
+        for (uint32_t k = table.n; hashed && k < y->n; k++)
+            cel_table_put(&table, cel_list_key_hash(r, t, ys[k]), k);
+        if (!has_element(r, t, hashed ? &table : NULL, ys, y->n, xs[i]))
             return false;
     }
     return true;
 }
 
-static bool equal_lists(struct arena *a, const struct cel_list *x, const struct cel_list *y)
+static bool equal_lists(struct cel_run *r, const struct cel_list *x, const struct cel_list *y)
 {
     if (x->n != y->n)
         return false;
     if (x->type && x->type->list_kind != CEL_LIST_ATOMIC)
-        return equal_in_any_order(a, x->type, x, y);
-    return equal_in_order(a, x, y);
+        return equal_in_any_order(r, x->type, x, y);
+    return equal_in_order(r, x, y);
 }
 
 static bool is_field(const struct cel_type *t, struct str json)
@@ -166,7 +184,7 @@ static void add_members(struct map *to, const struct kj_val *obj)
 
 /* Members of documents that have no type, which expressions cannot see, are compared as they are,
  * and a member that is null is one more than none. */
-static bool equal_untyped(const struct cel_map *x, const struct cel_map *y)
+static bool equal_untyped(struct cel_run *r, const struct cel_map *x, const struct cel_map *y)
 {
     CLEANUP(map_fini) struct map by_key = { 0 };
     struct kj_iter beside = kj_iter(y->json);
@@ -183,35 +201,50 @@ static bool equal_untyped(const struct cel_map *x, const struct cel_map *y)
         }
         if (!in_order)
             w = map_get(&by_key, key.p, key.n);
-        if (w && !is_field(x->type, key) && !kj_equal(v, w))
+        if (w &&
+            (!cel_work(r, x->type->n_fields / 16) || (!is_field(x->type, key) && !kj_equal(v, w))))
             return false;
     }
     return true;
 }
 
-static bool equal_objects(struct arena *a, const struct cel_map *x, const struct cel_map *y)
+static bool equal_objects(struct cel_run *r, const struct cel_map *x, const struct cel_map *y)
 {
-    if (x->json && y->json && !equal_untyped(x, y))
+    if (x->json && y->json && !equal_untyped(r, x, y))
         return false;
     for (uint32_t i = 0; i < x->type->n_fields; i++) {
-        struct cel_val v = cel_map_field(a, x, x->type->fields[i].name);
-        struct cel_val w = cel_map_field(a, y, x->type->fields[i].name);
-        if (v.kind == CK_ABSENT || w.kind == CK_ABSENT ? v.kind != w.kind : !same(a, v, w))
+        struct cel_val v = cel_find_field(r, x, x->type->fields[i].name);
+        struct cel_val w = cel_find_field(r, y, x->type->fields[i].name);
+        if (v.kind == CK_ABSENT || w.kind == CK_ABSENT ? v.kind != w.kind : !same(r, v, w))
             return false;
     }
     return true;
 }
 
-static bool equal_maps(struct arena *a, const struct cel_map *x, const struct cel_map *y)
+static bool has_entry(struct cel_run *r, const struct cel_map *m, struct cel_val key,
+                      struct cel_val val)
+{
+    struct cel_val w = cel_find(r, m, key);
+    return w.kind != CK_ABSENT && same(r, val, w);
+}
+
+static bool equal_maps(struct cel_run *r, const struct cel_map *x, const struct cel_map *y)
 {
     if (x->type && x->type->kind == CT_OBJECT)
-        return equal_objects(a, x, y);
+        return equal_objects(r, x, y);
     if (x->n != y->n)
         return false;
-    const struct cel_entry *e = cel_map_sorted(a, x);
-    for (uint32_t i = 0; i < x->n; i++) {
-        struct cel_val w = cel_map_find(a, y, e[i].key);
-        if (w.kind == CK_ABSENT || !same(a, e[i].val, w))
+    for (uint32_t i = 0; x->entries && i < x->n; i++) {
+        if (!has_entry(r, y, x->entries[i].key, x->entries[i].val))
+            return false;
+    }
+    if (x->entries)
+        return true;
+    struct kj_iter it = kj_iter(x->json);
+    const struct kj_val *v;
+    for (struct str key; kj_next(&it, &key, &v);) {
+        struct cel_val of = cel_v_json(r->a, v, x->type->elem ? x->type->elem : &cel_dyn);
+        if (!has_entry(r, y, cel_v_str(key.p, key.n), of))
             return false;
     }
     return true;
@@ -239,12 +272,42 @@ static bool is_of_schema(struct cel_val v)
     return t && t->of_schema;
 }
 
-struct cel_val cel_equal(struct arena *a, struct cel_val x, struct cel_val y)
+/* A value may hold another many times, which costs nothing: each time is counted here. */
+static struct cel_val equal_inside(struct cel_run *r, struct cel_val x, struct cel_val y)
+{
+    bool list = x.kind == CK_LIST;
+
+    if (!cel_enter(r, list ? x.list->n : x.map->n))
+        return cel_v_bool(false);
+    bool equal = list ? equal_lists(r, x.list, y.list) : equal_maps(r, x.map, y.map);
+    cel_leave(r);
+    return cel_v_bool(equal && !r->cancelled);
+}
+
+static struct cel_val equal_optional(struct cel_run *r, struct cel_val x, struct cel_val y)
+{
+    if (!cel_enter(r, 0))
+        return cel_v_bool(false);
+    struct cel_val equal = cel_equal(r, x, y);
+    cel_leave(r);
+    return equal;
+}
+
+static bool equal_text(struct cel_run *r, struct cel_val x, struct cel_val y)
+{
+    if (x.n != y.n)
+        return false;
+    if (x.n > CEL_TEXT_FREE)
+        (void)cel_work(r, x.n / 512);
+    return x.n == 0 || x.s == y.s || memcmp(x.s, y.s, x.n) == 0;
+}
+
+struct cel_val cel_equal(struct cel_run *r, struct cel_val x, struct cel_val y)
 {
     int c;
 
     if (x.kind == CK_STRING && y.kind == CK_STRING)
-        return cel_v_bool(x.n == y.n && (x.n == 0 || memcmp(x.s, y.s, x.n) == 0));
+        return cel_v_bool(equal_text(r, x, y));
     if (cel_is_err(x))
         return x;
     if (cel_is_err(y))
@@ -257,16 +320,17 @@ struct cel_val cel_equal(struct arena *a, struct cel_val x, struct cel_val y)
         return is_of_schema(x) && y.kind != CK_NULL ? cel_v_no_overload() : cel_v_bool(false);
     switch (x.kind) {
     case CK_NULL: return cel_v_bool(true);
-    case CK_LIST: return cel_v_bool(equal_lists(a, x.list, y.list));
-    case CK_MAP: return cel_v_bool(equal_maps(a, x.map, y.map));
+    case CK_BYTES: return cel_v_bool(equal_text(r, x, y));
+    case CK_LIST:
+    case CK_MAP: return equal_inside(r, x, y);
     case CK_TYPE: return cel_v_bool(streq(x.type->name, y.type->name));
     case CK_OPTIONAL:
-        return x.opt && y.opt ? cel_equal(a, *x.opt, *y.opt) : cel_v_bool(!x.opt && !y.opt);
+        return x.opt && y.opt ? equal_optional(r, *x.opt, *y.opt) : cel_v_bool(!x.opt && !y.opt);
     default: return cel_v_bool(cel_compare(x, y, &c) == 0 && c == 0);
     }
 }
 
-struct cel_val cel_list_contains(struct arena *a, const struct cel_list *l, struct cel_val v)
+struct cel_val cel_list_contains(struct cel_run *r, const struct cel_list *l, struct cel_val v)
 {
     bool strict = l->type && l->type->of_schema;
     struct cel_val k, item, why = cel_v_bool(false);
@@ -274,9 +338,9 @@ struct cel_val cel_list_contains(struct arena *a, const struct cel_list *l, stru
 
     if (strict && cel_is_err(v))
         return v;
-    (void)cel_iter_init(&it, a, (struct cel_val){ .kind = CK_LIST, .list = l });
-    while (cel_iter_next(&it, &k, &item)) {
-        struct cel_val same = strict ? cel_equal(a, item, v) : cel_equal(a, v, item);
+    (void)cel_iter_init(&it, r->a, (struct cel_val){ .kind = CK_LIST, .list = l });
+    while (!r->cancelled && cel_iter_next(&it, &k, &item)) {
+        struct cel_val same = strict ? cel_equal(r, item, v) : cel_equal(r, v, item);
         if (same.kind == CK_BOOL && same.b)
             return same;
         if (strict && why.kind == CK_BOOL && same.kind != CK_BOOL)

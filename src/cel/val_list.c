@@ -6,61 +6,28 @@ struct cel_val cel_list_at(struct arena *a, const struct cel_list *l, uint32_t i
     return l->items ? l->items[i] : cel_v_json(a, kj_at(l->json, i), l->type->elem);
 }
 
-const struct cel_val *cel_list_items(struct arena *a, const struct cel_list *l)
+/* The elements, to where there is room for them. */
+static void copy_items(struct arena *a, const struct cel_list *l, struct cel_val *to)
 {
     struct kj_iter it;
     struct str key;
     const struct kj_val *v;
-    uint32_t i = 0;
 
+    if (l->items && l->n)
+        memcpy(to, l->items, l->n * sizeof *to);
+    if (l->items)
+        return;
+    for (it = kj_iter(l->json); kj_next(&it, &key, &v); to++)
+        *to = cel_v_json(a, v, l->type->elem);
+}
+
+const struct cel_val *cel_list_items(struct arena *a, const struct cel_list *l)
+{
     if (l->items)
         return l->items;
     struct cel_val *items = arena_alloc(a, MAX(l->n, 1U) * sizeof *items, 16);
-    for (it = kj_iter(l->json); kj_next(&it, &key, &v); i++)
-        items[i] = cel_v_json(a, v, l->type->elem);
+    copy_items(a, l, items);
     return items;
-}
-
-/* A null property is as good as none; nulls in maps and lists are values. */
-static struct cel_val json_field(struct arena *a, const struct cel_map *m, struct str name)
-{
-    const struct cel_field *f;
-
-    if (m->type->kind != CT_OBJECT)
-        return cel_v_json(a, kj_getn(m->json, name.p, name.n), m->type->elem);
-    f = cel_type_field(m->type, name);
-    if (!f)
-        return (struct cel_val){ .kind = CK_ABSENT };
-    struct cel_val v = cel_v_json(a, kj_getn(m->json, f->json.p, f->json.n), f->type);
-    return v.kind == CK_NULL ? (struct cel_val){ .kind = CK_ABSENT } : v;
-}
-
-struct cel_val cel_map_field(struct arena *a, const struct cel_map *m, struct str name)
-{
-    if (m->lazy)
-        return m->lazy->get(m->lazy->arg, name);
-    if (m->entries)
-        return cel_map_find(a, m, cel_v_str(name.p, name.n));
-    return json_field(a, m, name);
-}
-
-struct cel_val cel_map_find(struct arena *a, const struct cel_map *m, struct cel_val key)
-{
-    if (!m->entries)
-        return key.kind == CK_STRING ? json_field(a, m, cel_str(key))
-                                     : (struct cel_val){ .kind = CK_ABSENT };
-    for (uint32_t i = m->n; i-- > 0;) {
-        struct cel_val k = m->entries[i].key;
-        if (k.kind == CK_STRING || key.kind == CK_STRING) {
-            if (k.kind == key.kind && str_eq(cel_str(k), cel_str(key)))
-                return m->entries[i].val;
-            continue;
-        }
-        struct cel_val same = cel_equal(a, k, key);
-        if (same.kind == CK_BOOL && same.b)
-            return m->entries[i].val;
-    }
-    return (struct cel_val){ .kind = CK_ABSENT };
 }
 
 /* ---- walking ----------------------------------------------------------------------------------- */
@@ -144,38 +111,89 @@ static struct cel_val list_of(struct arena *a, const struct cel_type *t,
     return (struct cel_val){ .kind = CK_LIST, .list = list };
 }
 
-/* Sets and lists by key: what is equal, or has the same keys, replaces the left element in its
- * place. */
-static uint32_t merge(struct arena *a, const struct cel_type *t, struct cel_val *out, uint32_t n,
-                      const struct cel_val *more, uint32_t nmore)
+/* The first element that has the identity of v; n: there is none. */
+static uint32_t same_element(struct cel_run *r, const struct cel_type *t,
+                             const struct cel_val *items, uint32_t n, struct cel_val v)
 {
-    for (uint32_t i = 0; i < nmore; i++) {
-        uint32_t j = 0;
-        while (j < n && !cel_same_list_key(a, t, out[j], more[i]))
-            j++;
-        out[j] = cel_v_refit(a, more[i], t->elem);
-        n += j == n;
+    uint32_t i = 0;
+
+    (void)cel_work(r, n / 8);
+    while (i < n && !r->cancelled && !cel_same_list_key(r, t, items[i], v))
+        i++;
+    return r->cancelled ? n : i;
+}
+
+static uint32_t same_hashed(struct cel_run *r, const struct cel_table *table,
+                            const struct cel_type *t, const struct cel_val *items, uint32_t n,
+                            struct cel_val v, uint64_t hash)
+{
+    uint32_t it = 0, at;
+
+    while ((at = cel_table_next(table, hash, &it)) != UINT32_MAX) {
+        if (cel_same_list_key(r, t, items[at], v))
+            return at;
+        if (!cel_work(r, 1))
+            break;
     }
     return n;
 }
 
-struct cel_val cel_list_concat(struct arena *a, struct cel_val l, struct cel_val r)
+/* Sets and lists by key: what is equal, or has the same keys, replaces the left element in its
+ * place. */
+static struct cel_val merge(struct cel_run *r, const struct cel_type *t, const struct cel_list *x,
+                            const struct cel_list *y)
 {
-    const struct cel_type *t = l.list->type && l.list->type->of_schema ? l.list->type : NULL;
-    uint32_t n = l.list->n;
+    CLEANUP(cel_table_fini) struct cel_table table = { 0 };
+    uint32_t n = x->n, cap = x->n + MIN(y->n, 8U);
+    struct cel_val *out = cel_alloc(r, cap + 1ULL, sizeof *out), k, one;
+    struct cel_iter it;
 
-    if (r.list->n == 0)
-        return l;
-    if (n == 0 && !t)
-        return r;
-    struct cel_val *out = arena_alloc(a, (n + r.list->n) * sizeof *out, 16);
-    const struct cel_val *more = cel_list_items(a, r.list);
-    if (n)
-        memcpy(out, cel_list_items(a, l.list), n * sizeof *out);
+    if (!out || !cel_enter(r, x->n))
+        return cel_v_null();
+    copy_items(r->a, x, out);
+    bool hashed = (uint64_t)x->n + y->n > CEL_LONG && cel_has_hashes(t, x) && cel_has_hashes(t, y);
+    for (uint32_t i = n; hashed && i-- > 0;) /* of equal ones the first is replaced */
+        cel_table_put(&table, cel_list_key_hash(r, t, out[i]), i);
+    (void)cel_iter_init(&it, r->a, (struct cel_val){ .kind = CK_LIST, .list = y });
+    while (cel_work(r, hashed && it.i % 4 == 0) && cel_iter_next(&it, &k, &one)) {
+        uint64_t h = hashed ? cel_list_key_hash(r, t, one) : 0;
+        uint32_t at =
+            hashed ? same_hashed(r, &table, t, out, n, one, h) : same_element(r, t, out, n, one);
+        if (at == n && n == cap) {
+            struct cel_val *grown = cel_alloc(r, 2ULL * cap, sizeof *grown);
+            if (!grown)
+                break;
+            out = memcpy(grown, out, n * sizeof *grown);
+            cap *= 2;
+        }
+        if (at == n && hashed)
+            cel_table_put(&table, h, n);
+        out[at] = cel_v_refit(r->a, one, t->elem);
+        n += at == n;
+    }
+    cel_leave(r);
+    return list_of(r->a, t, out, n);
+}
+
+struct cel_val cel_list_concat(struct cel_run *r, struct cel_val x, struct cel_val y)
+{
+    const struct cel_list *left = x.list, *right = y.list;
+    const struct cel_type *t = left->type && left->type->of_schema ? left->type : NULL;
+    uint64_t n = (uint64_t)left->n + right->n;
+
+    if (right->n == 0)
+        return x;
+    if (left->n == 0 && !t)
+        return y;
     if (t && t->list_kind != CEL_LIST_ATOMIC)
-        return list_of(a, t, out, merge(a, t, out, n, more, r.list->n));
+        return merge(r, t, left, right);
+    struct cel_val *out = cel_alloc(r, n, sizeof *out);
+    if (!out)
+        return cel_v_null();
+    copy_items(r->a, left, out);
+    copy_items(r->a, right, out + left->n);
     /* What is added to a list of a schema is one of its items from then on. */
-    for (uint32_t i = 0; i < r.list->n; i++)
-        out[n + i] = t ? cel_v_refit(a, more[i], t->elem) : more[i];
-    return list_of(a, t, out, n + r.list->n);
+    for (uint64_t i = left->n; i < n && t; i++)
+        out[i] = cel_v_refit(r->a, out[i], t->elem);
+    return list_of(r->a, t, out, (uint32_t)n);
 }

@@ -1,12 +1,19 @@
 /* fuzz_cel.c - expressions. The first line is the expression, the rest a JSON document: `self`.
  *
- * A refusal says why; an evaluation ends within its budget and gives the same value and cost again.
+ * A refusal says why; an evaluation ends within its budget, of cost, of steps and of memory, and
+ * gives the same value and cost again.
  */
 #include "cel/cel.h"
+#include "cel/lib.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { LIMIT = 20000 };
+enum {
+    LIMIT = 20000,
+    BYTES_MAX = 48 << 20, /* what an evaluation may use for this limit, and one step beyond */
+    TEXT_MAX = 16 << 20,
+    WHY_MAX = 8 << 20,
+};
 
 static void evaluate(const struct cel_expr *e, const struct kj_val *doc, struct strbuf *shown,
                      uint64_t *cost)
@@ -17,8 +24,9 @@ static void evaluate(const struct cel_expr *e, const struct kj_val *doc, struct 
 
     assert((f == CEL_COST) == (*cost > LIMIT));
     assert((f == CEL_OK) == (v.kind != CK_ERROR));
-    if (*cost < 1000) /* values may share what they print many times */
-        cel_val_print(a, v, shown);
+    assert(arena_used(a) <= BYTES_MAX);
+    cel_val_print(a, v, shown);
+    assert(shown->len <= TEXT_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -35,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t cost1, cost2;
 
     if (cel_compile(&env, text, n, &e, &why) != CEL_OK) {
-        assert(why.len > 0);
+        assert(why.len > 0 && why.len <= WHY_MAX);
         /* What one pass of the parser refuses the other one knows words for. */
         assert(!streq(strbuf_str(&why), "ERROR: <input>:-1:0: Syntax error"));
         return 0;

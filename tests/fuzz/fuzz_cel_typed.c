@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { LIMIT = 20000, ONE_CALL = 1 << 28 };
+enum { LIMIT = 20000, ONE_CALL = 1 << 28, BYTES_MAX = 48 << 20, WHY_MAX = 8 << 20 };
 
 static uint64_t evaluate(const struct cel_expr *e, const struct kj_val *doc,
                          const struct cel_type *type, uint64_t limit)
@@ -24,6 +24,7 @@ static uint64_t evaluate(const struct cel_expr *e, const struct kj_val *doc,
     assert((f == CEL_COST) == (cost > limit));
     assert((f == CEL_OK) == (v.kind != CK_ERROR));
     assert(cost <= limit + ONE_CALL);
+    assert(arena_used(a) <= BYTES_MAX);
     return cost;
 }
 
@@ -37,7 +38,7 @@ static struct cel_expr *compile(const struct cel_type *type, struct str text,
 
     if (cel_compile(&env, text.p, text.n, &e, &why) == CEL_OK)
         return take(e);
-    assert(why.len > 0);
+    assert(why.len > 0 && why.len <= WHY_MAX);
     return NULL;
 }
 

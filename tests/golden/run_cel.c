@@ -153,12 +153,13 @@ static void print_map(struct strbuf *w, struct arena *a, const struct cel_map *m
 
 static void print_object(struct strbuf *w, struct arena *a, const struct cel_map *m)
 {
+    struct cel_run r = { .a = a, .limit = UINT64_MAX };
     const char *comma = "";
 
     strbuf_append(w, "{\"map\":[");
     for (uint32_t i = 0; i < m->type->n_fields; i++) {
         struct str name = m->type->fields[i].name;
-        struct cel_val v = cel_map_field(a, m, name);
+        struct cel_val v = cel_find_field(&r, m, name);
         if (v.kind == CK_ABSENT)
             continue;
         strbuf_appendf(w, "%s[\"%.*s\",", comma, (int)name.n, name.p);
