@@ -656,6 +656,44 @@ static void test_a_long_selector_is_stopped(void **state)
     fixture_fini_p(&f);
 }
 
+#define TWICE       ".map(a,dyn([a,a]))"
+#define FOUR_TIMES  TWICE TWICE TWICE TWICE
+#define MANY        FOUR_TIMES FOUR_TIMES FOUR_TIMES FOUR_TIMES FOUR_TIMES FOUR_TIMES FOUR_TIMES
+#define LONGER      ".map(a,a+a)"
+#define SHARED(use) ",'selectors':[{'cel':{'expression':'[1]" MANY use "'}}]"
+
+/* Selectors of few signs whose values hold each other 2^28 times: their claims fail, and the next
+ * pod finds its devices. */
+static void test_selectors_without_end_disturb_nobody(void **state)
+{
+    static const char *const ends[] = {
+        SHARED(".all(x,x == x)"),
+        SHARED(".all(x,\\\"%s\\\".format([x]).size() > 0)"),
+        ",'selectors':[{'cel':{'expression':'[[1]]" LONGER LONGER LONGER LONGER LONGER LONGER LONGER
+            LONGER LONGER LONGER LONGER LONGER LONGER LONGER LONGER LONGER LONGER LONGER LONGER
+                LONGER LONGER LONGER LONGER LONGER LONGER LONGER LONGER ".all(x,x.size() > 0)'}}]",
+    };
+    CLEANUP(loop_free) struct loop *real = loop_new();
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    open_fixture(&f, state, 2);
+    fixture_put(&f, &kind_resource_claim, ASKS("ok", REQUEST("r", 1, SELECTOR "index > 0'}}]")));
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        CLEANUP(strbuf_fini) struct strbuf claim = STRBUF_INIT;
+        strbuf_appendf(&claim, ASKS("c", REQUEST("r", 1, "%s")), ends[i]);
+        fixture_put(&f, &kind_resource_claim, strbuf_str(&claim));
+        nsec_t began = loop_stopwatch(real);
+        fixture_try(&f, POD(USES("c")));
+        assert_int_equal(f.a.code, KS_ERROR);
+        assert_string_equal(
+            f.a.text, "running \"DynamicResources\" filter plugin: claim ns/c: selector #0: CEL "
+                      "runtime error: operation cancelled: actual cost limit exceeded");
+        fixture_try(&f, POD(USES("ok")));
+        assert_true(fixture_fits(&f, "a"));
+        assert_in_range(loop_stopwatch(real) - began, 0, 10 * NSEC_PER_SEC);
+    }
+}
+
 /* More devices than 16 bits count, all of which can be told apart. The first is tried in vain for
  * r, which does not speak against the one after 65,536 others. */
 static void test_very_many_devices_that_differ(void **state)
@@ -827,6 +865,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_no_attempt_is_longer_than_its_time),
         FIXTURE_TEST(test_many_nodes_have_one_deadline),
         FIXTURE_TEST(test_a_long_selector_is_stopped),
+        FIXTURE_TEST(test_selectors_without_end_disturb_nobody),
         FIXTURE_TEST(test_very_many_devices_that_differ),
         FIXTURE_TEST(test_reserving_needs_no_time),
         FIXTURE_TEST(test_verdicts_are_kept_only_while_they_hold),
