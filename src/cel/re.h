@@ -24,12 +24,11 @@ DEFINE_CLEANUP(re_free, struct re *)
 size_t re_states(const struct re *re); /* each takes time when it is made, and at each character */
 /* Is there a match anywhere in the text? */
 bool re_match(const struct re *re, const char *s, size_t n);
-/* The leftmost match that begins at `from` or later; of those the one that the alternatives prefer,
- * as in Perl. What stands before `from` still decides ^ and \b. */
-bool re_find(const struct re *re, const char *s, size_t n, size_t from, struct re_span *ret);
 /* The same within a number of steps, each one state at one character: false too when they are used
  * up, and *steps is 0 then. Expressions may have as many states as texts have characters. */
 bool re_match_within(const struct re *re, const char *s, size_t n, uint64_t *steps);
+/* The leftmost match that begins at `from` or later; of those the one that the alternatives prefer,
+ * as in Perl. What stands before `from` still decides ^ and \b. */
 bool re_find_within(const struct re *re, const char *s, size_t n, size_t from, uint64_t *steps,
                     struct re_span *ret);
 #endif

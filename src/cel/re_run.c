@@ -190,9 +190,3 @@ bool re_match(const struct re *re, const char *s, size_t n)
     uint64_t steps = UINT64_MAX;
     return re_match_within(re, s, n, &steps);
 }
-
-bool re_find(const struct re *re, const char *s, size_t n, size_t from, struct re_span *ret)
-{
-    uint64_t steps = UINT64_MAX;
-    return re_find_within(re, s, n, from, &steps, ret);
-}
