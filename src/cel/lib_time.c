@@ -25,6 +25,14 @@ static struct cel_val of_duration(struct cel_val d, enum part part)
     }
 }
 
+/* There a zone is a file, and one with such a name cannot be looked for. */
+static bool is_no_file(struct str name)
+{
+    const char *slash = memchr(name.p, '/', name.n);
+
+    return (slash ? (size_t)(slash - name.p) : name.n) > 255 || name.n > 4000;
+}
+
 /* *ret is the offset of v[1] at the time v[0]; otherwise an error. */
 static struct cel_val in_zone(struct cel_run *r, const struct cel_val *v, int64_t *ret)
 {
@@ -40,6 +48,8 @@ static struct cel_val in_zone(struct cel_run *r, const struct cel_val *v, int64_
         return cel_v_error(r->a, "time: invalid location name");
     if (r->zone && r->zone(name, v[0].i, ret) == 0)
         return cel_v_null();
+    if (is_no_file(name))
+        return cel_v_error(r->a, "file name too long");
     return cel_v_error(r->a, "unknown time zone %.*s", (int)name.n, name.p);
 }
 

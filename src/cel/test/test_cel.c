@@ -162,6 +162,10 @@ static int two_zones(struct str name, int64_t t, int64_t *ret)
 }
 
 /* Names are the caller's, offsets need nobody. */
+#define TEN       "0123456789"
+#define HUNDRED   TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define LONG_NAME HUNDRED HUNDRED HUNDRED
+
 static void test_time_zones(void **state)
 {
     static const struct {
@@ -176,6 +180,8 @@ static void test_time_zones(void **state)
         { "2:00", "3" },
         { "1:-60", "1" },
         { "Nowhere/Town", "unknown time zone Nowhere/Town" },
+        { LONG_NAME, "file name too long" },
+        { "x/" LONG_NAME, "unknown time zone x/" LONG_NAME },
         { "/etc/localtime", "time: invalid location name" },
         { "../x", "time: invalid location name" },
         { "x:0", "strconv.Atoi: parsing \"x\": invalid syntax" },
