@@ -145,6 +145,7 @@ struct cel_run {
     const struct cel_overload *overload;
     int (*zone)(struct str name, int64_t t, int64_t *ret);
     struct cel_trace *trace;
+    struct cel_val unequal;  /* why two elements could not be compared; else no error */
     struct cel_finds *finds; /* how things are found in long lists and maps; NULL: not yet asked */
 };
 

@@ -79,7 +79,11 @@ bool cel_type_eq(const struct cel_type *a, const struct cel_type *b)
 {
     if (a == b)
         return true;
-    if (!a || !b || a->kind != b->kind)
+    if (!a || !b)
+        return false;
+    a = a->kind == CT_WRAPPER ? a->elem : a;
+    b = b->kind == CT_WRAPPER ? b->elem : b;
+    if (a->kind != b->kind)
         return false;
     switch ((enum cel_type_kind)a->kind) {
     case CT_PARAM: return a->param == b->param;
@@ -87,8 +91,7 @@ bool cel_type_eq(const struct cel_type *a, const struct cel_type *b)
     case CT_OPAQUE: return streq(a->name, b->name);
     case CT_LIST:
     case CT_TYPE:
-    case CT_OPTIONAL:
-    case CT_WRAPPER: return cel_type_eq(a->elem, b->elem);
+    case CT_OPTIONAL: return cel_type_eq(a->elem, b->elem);
     case CT_MAP: return cel_type_eq(a->key, b->key) && cel_type_eq(a->elem, b->elem);
     case CT_DYN: return cel_type_is_any(a) == cel_type_is_any(b);
     default: return true;

@@ -76,6 +76,7 @@ const struct cel_type *cel_type_with(struct arena *a, const struct cel_type *t,
                                      const struct cel_type *key, const struct cel_type *elem);
 /* The type in an arena that lives longer: types of a tree die with that of the tree. */
 const struct cel_type *cel_type_keep(struct arena *a, const struct cel_type *t);
+/* A wrapper is the same as the type inside it. */
 bool cel_type_eq(const struct cel_type *a, const struct cel_type *b);
 /* NULL: the object has no such field. */
 const struct cel_field *cel_type_field(const struct cel_type *t, struct str name);

@@ -89,6 +89,11 @@ static bool is_open(const struct cel_type *t)
     return t->kind == CT_DYN || t->kind == CT_PARAM;
 }
 
+static const struct cel_type *unwrapped(const struct cel_type *t)
+{
+    return t->kind == CT_WRAPPER ? t->elem : t;
+}
+
 /* Is every b an a? */
 static bool covers(struct cel_subst *s, const struct cel_type *a, const struct cel_type *b)
 {
@@ -96,8 +101,10 @@ static bool covers(struct cel_subst *s, const struct cel_type *a, const struct c
         return true;
     if (is_open(a) || is_open(b))
         return is_open(a);
-    if (a->kind == CT_WRAPPER && b->kind != CT_WRAPPER)
-        return b->kind == CT_NULL || cel_type_eq(a->elem, b);
+    if (a->kind == CT_WRAPPER && b->kind == CT_NULL)
+        return true;
+    a = unwrapped(a);
+    b = unwrapped(b);
     if (a->kind != b->kind || a->kind == CT_TYPE)
         return a->kind == b->kind;
     if (!a->elem)
@@ -140,11 +147,6 @@ static bool is_nullable(const struct cel_type *t)
     return t->kind < ARRAY_LEN(nullable) && nullable[t->kind];
 }
 
-static const struct cel_type *unwrapped(const struct cel_type *t)
-{
-    return t->kind == CT_WRAPPER ? t->elem : t;
-}
-
 /* Two types that are known; the variables inside them may be bound. */
 static bool agree(struct cel_subst *s, const struct cel_type *a, const struct cel_type *b)
 {
@@ -168,11 +170,25 @@ static void widen(struct cel_subst *s, struct known k, const struct cel_type *ge
         bind(s, k.var, general);
 }
 
+/* The same without looking at what variables stand for: then neither becomes wider. */
+static bool is_exact(struct cel_subst *s, const struct cel_type *a, const struct cel_type *b)
+{
+    if (a == b || !looks(s))
+        return true;
+    a = unwrapped(a);
+    b = unwrapped(b);
+    if (a->kind != b->kind)
+        return false;
+    if (!a->elem)
+        return cel_type_eq(a, b);
+    return is_exact(s, a->elem, b->elem) && (!a->key || is_exact(s, a->key, b->key));
+}
+
 static bool unite(struct cel_subst *s, const struct cel_type *a, const struct cel_type *b)
 {
     struct known x = look(s, a), y = look(s, b);
 
-    if ((x.type && x.type == y.type) || !looks(s))
+    if (!looks(s) || (x.type && y.type && is_exact(s, x.type, y.type)))
         return true;
     if (!x.type && !y.type) {
         if (x.var->param != y.var->param)

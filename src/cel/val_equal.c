@@ -84,6 +84,9 @@ int cel_compare(struct cel_val x, struct cel_val y, int *ret)
 static bool same(struct cel_run *r, struct cel_val x, struct cel_val y)
 {
     struct cel_val e = cel_equal(r, x, y);
+
+    if (UNLIKELY(cel_is_err(e)))
+        r->unequal = e;
     return e.kind == CK_BOOL && e.b;
 }
 
@@ -104,8 +107,8 @@ static bool equal_in_order(struct cel_run *r, const struct cel_list *x, const st
 bool cel_same_list_key(struct cel_run *r, const struct cel_type *t, struct cel_val x,
                        struct cel_val y)
 {
-    if (t->list_kind != CEL_LIST_MAP)
-        return same(r, x, y);
+    if (t->list_kind != CEL_LIST_MAP) /* in a set 5 is not 5.0 */
+        return x.kind == y.kind && same(r, x, y);
     if (x.kind != CK_MAP || y.kind != CK_MAP)
         return false;
     for (uint32_t i = 0; i < t->n_list_keys; i++) {
@@ -272,16 +275,22 @@ static bool is_of_schema(struct cel_val v)
     return t && t->of_schema;
 }
 
-/* A value may hold another many times, which costs nothing: each time is counted here. */
+/* A value may hold another many times, which costs nothing: each time is counted here. What cannot
+ * be compared in a document, as a time that is none, is an error of the whole. */
 static struct cel_val equal_inside(struct cel_run *r, struct cel_val x, struct cel_val y)
 {
     bool list = x.kind == CK_LIST;
+    bool strict = is_of_schema(x) && !(list && x.list->type->list_kind == CEL_LIST_SET);
+    struct cel_val before = r->unequal, ret;
 
     if (!cel_enter(r, list ? x.list->n : x.map->n))
         return cel_v_bool(false);
+    r->unequal = cel_v_null();
     bool equal = list ? equal_lists(r, x.list, y.list) : equal_maps(r, x.map, y.map);
     cel_leave(r);
-    return cel_v_bool(equal && !r->cancelled);
+    ret = !equal && strict && cel_is_err(r->unequal) ? r->unequal : cel_v_bool(equal);
+    r->unequal = before;
+    return r->cancelled ? cel_v_bool(false) : ret;
 }
 
 static struct cel_val equal_optional(struct cel_run *r, struct cel_val x, struct cel_val y)
