@@ -210,7 +210,9 @@ def migrate(real, check):
     address = next(p for p in real.pods('default', 'part=migrate') if p['metadata']['name'] == 'user-service')['status']['podIP']
     traffic, arrivals = Traffic(address), Arrivals(real)
     with Repeated(traffic.ask, 0.05), Repeated(arrivals.make, PAUSE_S):
-        check('before: a real kube-scheduler is koord-scheduler', leader(real) == koordinator_release.SCHEDULER, leader(real))
+        # Its lease may be on its way from one replica to the other.
+        wait_until('a real kube-scheduler leads', lambda: leader(real) == koordinator_release.SCHEDULER, PATIENCE_S)
+        check('before: a real kube-scheduler is koord-scheduler', True)
         switch(real, names, before, lambda: real.helm('upgrade', RELEASE, CHART, '-f', values, *real.values()), check)
         wait_until('our scheduler leads', lambda: ours_leads(real), PATIENCE_S)
         adopted(real, check)
