@@ -116,6 +116,7 @@ static void on_claim(void *arg, struct kobj *before, struct kobj *now)
         before = NULL;
     }
     struct claim_record *r = record_of(cc, now ? now : before);
+    specialclaims_see(&cc->specials, before, now);
     swap(&r->seen, now, &seen);
     stop_expecting(r);
     if (r->assumed && (!now || !is_newer(r->assumed, now)))
@@ -520,6 +521,7 @@ static void claimcache_destroy(void *service)
         booking_end(cc->leaving);
     for (size_t it = 0; (r = uidmap_next(&cc->records, &it));)
         record_free(cc, r);
+    specialclaims_fini(&cc->specials);
     uidmap_fini(&cc->records);
     uidmap_fini(&cc->bookings);
     pools_free(cc->pools);

@@ -11,6 +11,7 @@
 #include "scheduler/model/objects.h"
 #include "scheduler/model/uidmap.h"
 #include "scheduler/plugins/dynamicresources/pools.h"
+#include "scheduler/plugins/dynamicresources/specialclaims.h"
 
 struct kube_call;
 struct kube_resp;
@@ -33,12 +34,13 @@ enum { CLAIMS_WAIT_KEY = 1 }; /* pods with claims that wait: for ks_wake() */
 struct claimcache {
     struct ks_env env;
     struct pools *pools;
-    struct uidmap records;    /* struct claim_record */
-    struct uidmap bookings;   /* struct booking, by pod */
-    struct booking *leaving;  /* whose pods do not wait any more */
-    struct booking *waiting;  /* whose devices must become ready: bindwait.c */
-    struct errand *errands;   /* of errand.c */
-    struct removal *removals; /* of extwrite.c */
+    struct uidmap records;         /* struct claim_record */
+    struct uidmap bookings;        /* struct booking, by pod */
+    struct booking *leaving;       /* whose pods do not wait any more */
+    struct booking *waiting;       /* whose devices must become ready: bindwait.c */
+    struct errand *errands;        /* of errand.c */
+    struct removal *removals;      /* of extwrite.c */
+    struct specialclaims specials; /* as the server shows them */
     struct objects_listener on_claim, on_slice, on_rule;
     struct dra_metrics *metrics; /* NULL: none */
     const struct dynamicresources_args *args;

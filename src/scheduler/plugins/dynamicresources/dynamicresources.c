@@ -217,8 +217,7 @@ static enum ks_code dra_pre_filter(void *self, const struct ks_cycle *c, const s
                                    void **ret_state, struct ks_only *only, struct ks_texts *why)
 {
     struct dra *d = self;
-    struct extended *extended =
-        d->extends ? extended_of(d->cache->env.objects, p, c->nodes, c->arena) : NULL;
+    struct extended *extended = d->extends ? extended_of(d->cache, p, c->nodes, c->arena) : NULL;
 
     (void)only;
     *ret_state = NULL;

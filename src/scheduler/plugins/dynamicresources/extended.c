@@ -8,6 +8,7 @@
 #include "scheduler/framework/plugin.h"
 #include "scheduler/model/objects.h"
 #include "scheduler/plugins/backedresources/backedresources.h"
+#include "scheduler/plugins/dynamicresources/claimcache.h"
 
 /* ---- what the pod asks for ------------------------------------------------------------------- */
 
@@ -16,33 +17,15 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct backed *)a)->name, ((const struct backed *)b)->name);
 }
 
-static bool is_special_of(const struct kobj *claim, const struct pod *p)
-{
-    const char *text = kstrmap_get(&claim->meta.annotations, CLAIM_EXTENDED_ANNOTATION);
-    const struct owner_ref *owner = kobj_controller(claim);
-
-    return text && streq(text, "true") && owner && kuid_equal(owner->uid, p->obj.meta.uid) &&
-           streq(claim->meta.ns, p->obj.meta.ns);
-}
-
-static const struct resource_claim *find_old(const struct objects *objects, const struct pod *p)
-{
-    const struct kobj *o;
-
-    for (size_t it = 0; (o = objects_next(objects, &kind_resource_claim, &it));)
-        if (is_special_of(o, p))
-            return resource_claim_of(o);
-    return NULL;
-}
-
 static size_t container_count(const struct pod *p)
 {
     return (size_t)p->spec->init_containers.n + p->spec->containers.n;
 }
 
-struct extended *extended_of(const struct objects *objects, const struct ks_pod *p,
+struct extended *extended_of(const struct claimcache *cc, const struct ks_pod *p,
                              const struct ks_nodes *nodes, struct arena *a)
 {
+    const struct objects *objects = cc->env.objects;
     struct extended *x = NULL;
 
     for (uint32_t i = 0; i < p->requests.nmore; i++) {
@@ -67,7 +50,7 @@ struct extended *extended_of(const struct objects *objects, const struct ks_pod 
             "the pod has more than %d containers and asks for extended resources of device classes",
             EXTENDED_CONTAINERS_MAX);
     qsort(x->items, x->n, sizeof *x->items, by_name);
-    x->old = find_old(objects, p->pod);
+    x->old = specialclaims_of(&cc->specials, p->pod);
     return x;
 }
 

@@ -16,7 +16,6 @@ struct claimcache;
 struct kjw;
 struct ks_nodes;
 struct ks_pod;
-struct objects;
 struct pod;
 
 struct backed { /* a resource that the pod asks for */
@@ -35,7 +34,7 @@ enum {
     EXTENDED_CONTAINERS_MAX = 200, /* of the pod: each that ends may share with each that lasts */
 };
 /* NULL: the pod asks for none. */
-struct extended *extended_of(const struct objects *objects, const struct ks_pod *p,
+struct extended *extended_of(const struct claimcache *cc, const struct ks_pod *p,
                              const struct ks_nodes *nodes, struct arena *a);
 /* Bits: resources that no device plugin of the row offers. */
 uint32_t extended_mask(const struct extended *x, const struct ks_nodes *nodes, uint32_t row);
