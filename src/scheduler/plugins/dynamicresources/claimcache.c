@@ -40,6 +40,19 @@ static void tell_waiting(const struct claimcache *cc)
         cards_wake(cc->pools->cards, CARDS_OF_CLAIMS);
 }
 
+bool claim_same_devices(const struct claim_allocation *a, const struct claim_allocation *b)
+{
+    bool same = a->devices.results.n == b->devices.results.n;
+
+    for (uint32_t i = 0; same && i < a->devices.results.n; i++) {
+        const struct device_result *x = &a->devices.results.items[i],
+                                   *y = &b->devices.results.items[i];
+        same = streq(x->request, y->request) && streq(x->driver, y->driver) &&
+               streq(x->pool, y->pool) && streq(x->device, y->device);
+    }
+    return same;
+}
+
 /* The pools know what the newest state holds. */
 static void hold(struct claimcache *cc, struct claim_record *r)
 {
@@ -50,7 +63,8 @@ static void hold(struct claimcache *cc, struct claim_record *r)
         pools_hold(cc->pools, now, r->key);
     if (r->held)
         pools_give(cc->pools, r->held, r->key);
-    bool freed = r->held && !now;
+    /* Between two states that are seen it may have lost its devices and got others. */
+    bool freed = r->held && !(now && claim_same_devices(r->held, now));
     r->held = now;
     if (freed)
         tell_waiting(cc);
@@ -283,7 +297,7 @@ void booking_land(struct booking *b, struct booked *c)
         return;
     r->in_flight = NULL;
     pools_give(b->cc->pools, c->allocation, r->key);
-    if (!r->held)
+    if (!r->held || !claim_same_devices(r->held, c->allocation))
         tell_waiting(b->cc);
     drop_if_empty(b->cc, r);
 }

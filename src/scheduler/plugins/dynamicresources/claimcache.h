@@ -51,6 +51,8 @@ KS_SERVICE(claimcache, struct claimcache)
 const struct resource_claim *claimcache_get(const struct claimcache *cc, const char *ns,
                                             const char *name);
 bool claimcache_is_in_flight(const struct claimcache *cc, const struct resource_claim *c);
+/* For the same requests, in the same order? */
+bool claim_same_devices(const struct claim_allocation *a, const struct claim_allocation *b);
 /* What the server has answered to a write. */
 void claimcache_assume(struct claimcache *cc, struct kobj *claim);
 /* The same of a claim that this scheduler has made: the server may not have shown it yet. When it

@@ -90,19 +90,6 @@ static void set_latest(struct booking *b, struct kobj *o)
     b->latest = o;
 }
 
-static bool same_devices(const struct claim_allocation *a, const struct claim_allocation *b)
-{
-    bool same = a->devices.results.n == b->devices.results.n;
-
-    for (uint32_t i = 0; same && i < a->devices.results.n; i++) {
-        const struct device_result *x = &a->devices.results.items[i],
-                                   *y = &b->devices.results.items[i];
-        same = streq(x->request, y->request) && streq(x->driver, y->driver) &&
-               streq(x->pool, y->pool) && streq(x->device, y->device);
-    }
-    return same;
-}
-
 /* Is it written what this booking wants? */
 static bool is_done(const struct booking *b, const struct booked *c,
                     const struct resource_claim *now)
@@ -110,7 +97,7 @@ static bool is_done(const struct booking *b, const struct booked *c,
     const struct claim_allocation *got = now->status.allocation;
 
     return claim_is_reserved_for(now, b->uid) && got &&
-           same_devices(got, c->allocation ? c->allocation : c->had);
+           claim_same_devices(got, c->allocation ? c->allocation : c->had);
 }
 
 static void landed(struct booking *b, struct kobj *o)
@@ -370,7 +357,7 @@ static void next_write(struct booking *b, struct booked *c, const struct resourc
     if (!c->allocation && !now->status.allocation)
         fail(b, "claim %s got deallocated elsewhere in the meantime", c->key);
     else if (now->status.allocation &&
-             (c->allocation || !same_devices(now->status.allocation, c->had)))
+             (c->allocation || !claim_same_devices(now->status.allocation, c->had)))
         fail(b, "claim %s got allocated elsewhere in the meantime", c->key);
     else if (c->allocation && !meta_has_finalizer(&now->obj, CLAIM_FINALIZER))
         send_finalizer(b, &now->obj);

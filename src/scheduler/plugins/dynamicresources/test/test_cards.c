@@ -228,6 +228,55 @@ static void test_a_card_that_no_claim_got_is_free_at_once(void **state)
     assert_string_equal(engine_node_of(&b, "half"), "n");
 }
 
+/* The claim has a device of another pool now. */
+static void move_claim(struct engine_fixture *b, const char *name)
+{
+    fake_patch(b->client.fake, CLAIMS, name,
+               "{\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":\"r\","
+               "\"driver\":\"d\",\"pool\":\"elsewhere\",\"device\":\"h\"}]}}}}");
+}
+
+/* Somebody else allocates it while nobody knows what became of our write, and the pod has gone. */
+static void test_a_card_on_its_way_to_a_claim_that_got_another_is_free_at_once(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b, plugins, 1);
+    fake_answer_next_to(b.client.fake, NULL, "resourceclaims/c", 1000, 500);
+    put_claiming(&b, "c", ONE, 0);
+    client_fixture_run(&b.client, SEC);
+    put_sharing(&b, "half", 50);
+    client_fixture_run(&b.client, 5 * SEC);
+    fake_delete(b.client.fake, PODS, "c");
+    client_fixture_run(&b.client, SEC);
+    move_claim(&b, "c");
+    client_fixture_run(&b.client, 30 * SEC);
+    assert_string_equal(engine_node_of(&b, "half"), "");
+    fake_answer_next(b.client.fake, 0, 500, -1);
+    settle(&b);
+    assert_string_equal(engine_node_of(&b, "half"), "n");
+}
+
+/* What was between the two states is never seen after a relist. */
+static void test_a_claim_that_moved_frees_its_card(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b, plugins, 1);
+    put_claiming(&b, "c", ONE, 0);
+    settle(&b);
+    put_sharing(&b, "half", 50);
+    put_claiming(&b, "late", ONE, 0);
+    settle(&b);
+    assert_string_equal(engine_node_of(&b, "half"), "");
+    assert_string_equal(engine_node_of(&b, "late"), "");
+    move_claim(&b, "c");
+    settle(&b);
+    assert_true(!*engine_node_of(&b, "half") != !*engine_node_of(&b, "late"));
+}
+
 static void test_what_deviceshare_gives_claims_do_not_get(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
@@ -548,6 +597,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_claims_have_deviceshare_does_not_give),
         cmocka_unit_test(test_a_card_that_no_claim_got_is_free_at_once),
+        cmocka_unit_test(test_a_card_on_its_way_to_a_claim_that_got_another_is_free_at_once),
+        cmocka_unit_test(test_a_claim_that_moved_frees_its_card),
         cmocka_unit_test(test_what_deviceshare_gives_claims_do_not_get),
         cmocka_unit_test(test_cards_of_deviceshare_are_counted_as_allocated),
         cmocka_unit_test(test_addresses_identify_cards_too),
