@@ -1,6 +1,7 @@
 /* sim_cards.c - one cluster whose cards DeviceShare and ResourceClaims both know: every card is in
  * a Device and in a slice. Pods of both kinds come and go, requests get lost and late, schedulers
- * and controllers die; at every binding and every allocation no card has two holders.
+ * and controllers die; at every binding and every allocation no card has two holders, but pods that
+ * have shares of one by DeviceShare.
  *
  *     sim_cards [FIRST [COUNT]]     500 pods on 32 cards a run; 6 runs, with KOORD_TEST_FULL 200
  */
@@ -47,7 +48,7 @@ struct cards_sim {
     int npods;
     struct informer *claims, *slices;
     struct timer *judge;
-    uint64_t judged, by_share, by_claim, killed;
+    uint64_t judged, by_device, in_parts, by_claim, killed;
 };
 
 static NORETURN void die(const struct cards_sim *c, const char *what, const char *name)
@@ -66,7 +67,8 @@ static unsigned below(struct cards_sim *c, unsigned n)
 
 struct holder { /* of a card, by its UUID */
     const char *claim;
-    int64_t share; /* percent of it that pods have by DeviceShare */
+    unsigned pods;        /* that have it, or a part of it, by DeviceShare */
+    int64_t core, memory; /* percent of it that they have */
 };
 struct picture {
     struct cards_sim *c;
@@ -85,6 +87,26 @@ static struct holder *card_of(struct picture *p, const char *uuid)
     return h;
 }
 
+static int percent_of(const struct kj_val *resources, const char *name)
+{
+    return atoi(kj_str_or(kj_get(resources, name), "0"));
+}
+
+static void see_share(struct picture *p, struct holder *h, const struct kj_val *resources,
+                      const char *uuid)
+{
+    int core = percent_of(resources, RES_GPU_CORE);
+    int memory = percent_of(resources, RES_GPU_MEMORY_RATIO);
+
+    h->pods++;
+    h->core += core;
+    h->memory += memory;
+    p->c->by_device++;
+    p->c->in_parts += core < 100;
+    if (core < 0 || memory <= 0 || h->core > 100 || h->memory > 100)
+        die(p->c, "a card is given away beyond its size", uuid);
+}
+
 static void see_pod(struct picture *p, const struct kobj *o)
 {
     const char *text = kstrmap_get(&o->meta.annotations, ANNO_DEVICE_ALLOCATED);
@@ -97,11 +119,7 @@ static void see_pod(struct picture *p, const struct kobj *o)
         die(p->c, "what it was given cannot be read", o->meta.name);
     for (struct kj_iter it = kj_iter(kj_get(kj_root(doc), "gpu")); kj_next(&it, NULL, &g);) {
         const char *uuid = kj_str_or(kj_get(g, "id"), "");
-        struct holder *h = card_of(p, uuid);
-        h->share += atoi(kj_str_or(kj_get(kj_get(g, "resources"), RES_GPU_CORE), "0"));
-        p->c->by_share++;
-        if (h->share > 100 || h->share <= 0)
-            die(p->c, "a card is given away beyond its size", uuid);
+        see_share(p, card_of(p, uuid), kj_get(g, "resources"), uuid);
     }
 }
 
@@ -132,7 +150,7 @@ static void see_claim(struct picture *p, const struct kobj *o)
         p->c->by_claim++;
         if (h->claim)
             die(p->c, "a card is in two claims", uuid);
-        if (h->share)
+        if (h->pods)
             die(p->c, "a card is a claim's and a pod's by DeviceShare", uuid);
         h->claim = o->meta.name;
     }
@@ -282,36 +300,58 @@ static void new_templates(struct cards_sim *c)
     }
 }
 
-static void put_pod(struct cards_sim *c, const char *name, int template, unsigned cards,
-                    unsigned seconds)
+/* ask: what it asks for: resources of DeviceShare; or, behind an '@', a template of claims. */
+static void put_pod(struct cards_sim *c, const char *name, const char *ask, unsigned seconds)
 {
-    char limits[64] = "", claims[128] = "";
+    CLEANUP(mem_free) char *limits = NULL, *claims = NULL;
 
-    if (template >= 0)
-        (void)snprintf(claims, sizeof claims,
-                       ",'resourceClaims':[{'name':'e','resourceClaimTemplateName':'t%d'}]",
-                       template);
+    if (*ask == '@')
+        claims =
+            xasprintf(",'resourceClaims':[{'name':'e','resourceClaimTemplateName':'%s'}]", ask + 1);
     else
-        (void)snprintf(limits, sizeof limits, "'limits':{'nvidia.com/gpu':'%u'}", cards);
+        limits = xasprintf("'limits':{%s}", ask);
     CLEANUP(mem_free)
     char *body =
         xasprintf("{'apiVersion':'v1','kind':'Pod','metadata':{'name':'%s','annotations':{"
                   "'sim.koordinator.sh/run':'%us'}},'spec':{'schedulerName':"
                   "'koord-scheduler','restartPolicy':'Never',"
                   "'terminationGracePeriodSeconds':2,'containers':[{'name':'c','image':"
-                  "'i','resources':{%s%s}}]%s}}",
-                  name, seconds, limits, template >= 0 ? "'claims':[{'name':'e'}]" : "", claims);
+                  "'i','resources':{%s}}]%s}}",
+                  name, seconds, limits ? limits : "'claims':[{'name':'e'}]", claims ? claims : "");
     make(c, body);
+}
+
+/* Whole cards, a part of one, the memory of one alone, or the same part of several. */
+static char *draw_share(struct cards_sim *c)
+{
+    unsigned cards = 1u << below(c, 3), percent = 10 * (1 + below(c, 9));
+
+    switch (below(c, 5)) {
+    case 0:
+    case 1: return xasprintf("'nvidia.com/gpu':'%u'", cards);
+    case 2: return xasprintf("'" RES_GPU "':'%u'", percent);
+    case 3: return xasprintf("'" RES_GPU_MEMORY_RATIO "':'%u'", percent);
+    default:
+        return xasprintf("'" RES_GPU_SHARED "':'%u','" RES_GPU_CORE "':'%u','" RES_GPU_MEMORY_RATIO
+                         "':'%u'",
+                         cards, cards * percent, cards * percent);
+    }
+}
+
+static char *draw_claim(struct cards_sim *c)
+{
+    unsigned all = below(c, 12) == 0;
+
+    return xasprintf("@t%u", all ? TEMPLATES - 1 : below(c, TEMPLATES - 1));
 }
 
 static void new_pod(struct cards_sim *c)
 {
     char name[32];
-    bool claim = below(c, 2);
-    int template = below(c, 12) == 0 ? TEMPLATES - 1 : (int)below(c, TEMPLATES - 1);
+    CLEANUP(mem_free) char *ask = below(c, 2) ? draw_claim(c) : draw_share(c);
 
     (void)snprintf(name, sizeof name, "p%d", c->npods++);
-    put_pod(c, name, claim ? template : -1, 1u << below(c, 3), 2 + below(c, 20));
+    put_pod(c, name, ask, 2 + below(c, 20));
 }
 
 static void delete_pod(struct cards_sim *c)
@@ -360,7 +400,10 @@ static void judge_rest(struct cards_sim *c)
     sim_run(&c->s, 60 * SEC);
     for (int i = 0; i < NODES; i++) {
         (void)snprintf(name, sizeof name, "last%d", i);
-        put_pod(c, name, i % 2 ? TEMPLATES - 1 : -1, CARDS, 1000);
+        CLEANUP(mem_free)
+        char *ask =
+            i % 2 ? xasprintf("@t%d", TEMPLATES - 1) : xasprintf("'nvidia.com/gpu':'%d'", CARDS);
+        put_pod(c, name, ask, 1000);
         sim_run(&c->s, 2 * SEC);
     }
     sim_run(&c->s, 30 * SEC);
@@ -370,6 +413,26 @@ static void judge_rest(struct cards_sim *c)
         if (!*node)
             die(c, "cards are held for pods that are gone", name);
     }
+}
+
+/* What koord-manager writes on nodes with a Device; without it shares fit nowhere. */
+static void list_resources(struct cards_sim *c)
+{
+    CLEANUP(mem_free) char *body = NULL;
+    struct kobj *o;
+    char names[NODES][64];
+    unsigned n = 0;
+
+    body = xasprintf("{'status':{'allocatable':{'" RES_GPU "':'%d','" RES_GPU_CORE
+                     "':'%d','" RES_GPU_MEMORY_RATIO "':'%d','" RES_GPU_SHARED "':'%d'}}}",
+                     100 * CARDS, 100 * CARDS, 100 * CARDS, 100 * CARDS);
+    for (char *p = body; *p; p++)
+        *p = *p == '\'' ? '"' : *p;
+    for (size_t it = 0; n < NODES && (o = informer_next(c->s.nodes, &it));)
+        (void)snprintf(names[n++], sizeof names[0], "%s", o->meta.name);
+    for (unsigned i = 0; i < n; i++)
+        if (sim_patch(&c->s, &kind_node, NULL, names[i], "status", body) != 200)
+            die(c, "not patched", names[i]);
 }
 
 static void begin(struct cards_sim *c, uint64_t seed)
@@ -391,6 +454,7 @@ static void begin(struct cards_sim *c, uint64_t seed)
     if (!sim_until(&c->s, 60 * SEC, sim_nodes_ready, NULL))
         die(c, "nodes do not become ready", "");
     sim_run(&c->s, 5 * SEC);
+    list_resources(c);
     new_templates(c);
     c->faults = seed % 3 != 0;
     set_faults(c, c->cluster_link);
@@ -428,12 +492,12 @@ static void run(uint64_t seed)
     judge_rest(c);
     if (scheduler_verify(c->scheduler, &err) < 0)
         die(c, "the cache is wrong", err.text);
-    printf("seed %llu: %d pods, %llu looks saw %llu cards by DeviceShare and %llu in claims, %llu "
-           "kills\n",
+    printf("seed %llu: %d pods, %llu looks saw %llu cards by DeviceShare (%llu in parts) and %llu "
+           "in claims, %llu kills\n",
            (unsigned long long)seed, c->npods, (unsigned long long)c->judged,
-           (unsigned long long)c->by_share, (unsigned long long)c->by_claim,
-           (unsigned long long)c->killed);
-    if (c->by_share < PODS || c->by_claim < PODS)
+           (unsigned long long)c->by_device, (unsigned long long)c->in_parts,
+           (unsigned long long)c->by_claim, (unsigned long long)c->killed);
+    if (c->by_device < PODS || c->in_parts < PODS || c->by_claim < PODS)
         die(c, "hardly a card was given", "");
     end(c);
 }
