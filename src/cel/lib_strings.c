@@ -125,7 +125,8 @@ static void put(char *to, size_t *n, const char *from, size_t len)
     *n += len;
 }
 
-/* The text with its parts replaced goes `to`, if that is there. Returns how long it is. */
+/* The text with its parts replaced goes `to`, if that is there. Returns how long it is. Steps are
+ * counted for both passes when it is measured, so that nothing ends the one that writes. */
 static size_t replaced(struct cel_run *r, const struct cel_val *v, int64_t most, char *to)
 {
     struct str s = cel_str(v[0]);
@@ -133,7 +134,7 @@ static size_t replaced(struct cel_run *r, const struct cel_val *v, int64_t most,
 
     for (int64_t left = most; left > 0; left--) {
         const char *hit = v[1].n ? memmem(s.p + at, s.n - at, v[1].s, v[1].n) : s.p + at;
-        if (!hit || !cel_work(r, left % 8 == 0))
+        if (!hit || (!to && !cel_work(r, left % 8 ? 0 : 2)))
             break;
         put(to, &len, s.p + at, (size_t)(hit - (s.p + at)));
         put(to, &len, v[2].s, v[2].n);

@@ -324,6 +324,34 @@ static void test_long_steps_can_be_interrupted(void **state)
     assert_int_equal(cel_eval(e, NULL, CEL_LIMIT_CALL, a, &v, NULL), CEL_OK);
 }
 
+/* replace() measures its result before it writes it: what ends it in between must not make the text
+ * longer than there is room for. */
+static void test_replacing_can_be_interrupted_at_any_time(void **state)
+{
+    enum { BYTES = 100000 };
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
+    static const char replacing[] = "self.replace('a', '') == ''";
+    const struct cel_var var = { "self", &cel_string };
+    const struct cel_env env = { .vars = &var, .n_vars = 1 };
+    bool stopped = true;
+
+    (void)state;
+    for (int i = 0; i < BYTES; i++)
+        strbuf_appendc(&text, 'a');
+    assert_int_equal(cel_compile(&env, replacing, sizeof replacing - 1, &e, NULL), CEL_OK);
+    for (unsigned after = 0; stopped; after++) {
+        CLEANUP(arena_free) struct arena *a = arena_new();
+        unsigned looks = after;
+        const struct cel_interrupt stop = { looks_run_out, &looks };
+        struct cel_val self = cel_v_str(text.data, text.len), v;
+        enum cel_failure f = cel_eval_until(e, &self, CEL_LIMIT_CALL, &stop, a, &v, NULL);
+        stopped = f == CEL_STOPPED;
+        assert_true(stopped || f == CEL_OK);
+        assert_that(after, <, 1000);
+    }
+}
+
 /* Variables may be in each other as often as there is room for in an object. */
 static void test_deep_values_of_callers_are_bounded(void **state)
 {
@@ -354,6 +382,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_would_take_too_long_ends_soon),
         cmocka_unit_test(test_types_of_variables_are_bounded),
         cmocka_unit_test(test_long_steps_can_be_interrupted),
+        cmocka_unit_test(test_replacing_can_be_interrupted_at_any_time),
         cmocka_unit_test(test_deep_values_of_callers_are_bounded),
     };
 
