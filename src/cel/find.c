@@ -168,16 +168,24 @@ struct asked {
 
 enum { ASKED = 16, PATIENCE = 8 /* times that all of it is gone through */ };
 struct cel_finds {
-    struct asked asked[ASKED]; /* by address: of two that meet the later one is known */
+    struct asked asked[ASKED]; /* from the place of its address on; all taken: at that place */
 };
 
 static struct asked *asked_of(struct cel_run *r, const void *of, uint32_t n)
 {
     if (!r->finds)
         r->finds = arena_new0(r->a, struct cel_finds);
-    struct asked *f = &r->finds->asked[((uintptr_t)of >> 4) % ASKED];
-    if (f->of != of || f->n != n)
-        *f = (struct asked){ .of = of, .n = n, .table.a = r->a };
+    struct asked *all = r->finds->asked, *f = NULL;
+    size_t place = ((uintptr_t)of >> 4) % ASKED;
+    for (size_t i = 0; i < ASKED; i++) {
+        f = &all[(place + i) % ASKED];
+        if (f->of == of && f->n == n)
+            return f;
+        if (!f->of)
+            break;
+    }
+    f = f->of ? &all[place] : f;
+    *f = (struct asked){ .of = of, .n = n, .table.a = r->a };
     return f;
 }
 
@@ -241,17 +249,24 @@ bool cel_is_key(struct cel_run *r, struct cel_val k, struct cel_val key)
     return is_key(r, k, key);
 }
 
-static struct cel_val entry_by_table(struct cel_run *r, struct asked *f, const struct cel_map *m,
+static struct cel_table table_of_keys(struct cel_run *r, const struct cel_map *m)
+{
+    struct cel_table t = { .a = r->a };
+
+    for (uint32_t i = 0; i < m->n; i++)
+        cel_table_put(&t, cel_hash(r, m->entries[i].key), i);
+    return t;
+}
+
+/* Keys that are lists or objects are gone through themselves when they are hashed or compared, and
+ * may take the place of what was asked: the table is held by value. */
+static struct cel_val entry_by_table(struct cel_run *r, struct cel_table t, const struct cel_map *m,
                                      struct cel_val key)
 {
+    uint64_t h = cel_hash(r, key);
     uint32_t it = 0, at;
 
-    if (!f->table.heads) {
-        for (uint32_t i = 0; i < m->n; i++)
-            cel_table_put(&f->table, cel_hash(r, m->entries[i].key), i);
-    }
-    uint64_t h = cel_hash(r, key);
-    while ((at = cel_table_next(&f->table, h, &it)) != UINT32_MAX && cel_work(r, 1)) {
+    while ((at = cel_table_next(&t, h, &it)) != UINT32_MAX && cel_work(r, 1)) {
         if (is_key(r, m->entries[at].key, key))
             return m->entries[at].val;
     }
@@ -262,8 +277,13 @@ static struct cel_val find_long(struct cel_run *r, const struct cel_map *m, stru
 {
     struct asked *f = asked_of(r, m->entries, m->n);
 
-    if (f->table.heads || passes(r, f))
-        return entry_by_table(r, f, m, key);
+    if (f->table.heads)
+        return entry_by_table(r, f->table, m, key);
+    if (passes(r, f)) {
+        struct cel_table made = table_of_keys(r, m);
+        asked_of(r, m->entries, m->n)->table = made;
+        return entry_by_table(r, made, m, key);
+    }
     for (uint32_t i = m->n; i-- > 0;) {
         if (is_key(r, m->entries[i].key, key))
             return m->entries[i].val;
@@ -319,8 +339,9 @@ bool cel_is_one_of(struct cel_run *r, const struct cel_list *l, struct cel_val v
         for (uint32_t i = 0; i < l->n; i++)
             cel_table_put(&f->table, cel_hash(r, l->items[i]), i);
     }
+    const struct cel_table t = f->table; /* see entry_by_table() */
     uint64_t h = cel_hash(r, v);
-    while ((at = cel_table_next(&f->table, h, &it)) != UINT32_MAX && cel_work(r, 1)) {
+    while ((at = cel_table_next(&t, h, &it)) != UINT32_MAX && cel_work(r, 1)) {
         struct cel_val same = cel_equal(r, v, l->items[at]);
         if (same.kind == CK_BOOL && same.b)
             return true;

@@ -32,7 +32,7 @@ enum { MS_MAX = 100, BYTES_MAX = 64 << 20 };
 /* ---- cases ------------------------------------------------------------------------------------- */
 
 /* Documents by name: what `self` is, and its schema. */
-enum doc { DOC_NONE, DOC_TEXT, DOC_LABELS, DOC_SET, DOC_KEYED, DOC_LIST, DOC_OBJECTS };
+enum doc { DOC_NONE, DOC_TEXT, DOC_LABELS, DOC_SET, DOC_KEYED, DOC_LIST, DOC_OBJECTS, DOC_PAIRS };
 
 struct bounded {
     const char *begin, *step; /* step: so many times behind begin */
@@ -114,6 +114,9 @@ static const struct bounded cases[] = {
     { "self == self.map(x, x)", .doc = DOC_SET, .n = 20000, .want = CEL_OK },
     { "self == [0].map(x, self + self)[0]", .doc = DOC_SET, .n = 20000, .want = CEL_OK },
     { "self == oldSelf", .doc = DOC_SET, .n = 20000, .want = CEL_OK },
+    /* Wherever two of them are in memory: these are a multiple of 256 bytes apart. */
+    { "lists.range(5006).all(i, self['a'][i] == self['b'][i])", .doc = DOC_PAIRS, .n = 5006,
+      .want = CEL_OK },
     { "(self + self).size() == 10000", .doc = DOC_KEYED, .n = 10000, .want = CEL_OK },
     { "self == oldSelf", .doc = DOC_KEYED, .n = 20000, .want = CEL_OK },
     /* Found by a table, they are what they would be otherwise. */
@@ -166,11 +169,30 @@ static void item(struct strbuf *out, enum doc doc, uint32_t i)
         strbuf_appendf(out, "%u", i);
 }
 
+/* {"a": [0, 1, ...], "b": [0, 1, ...], ...} */
+static struct kj_doc *lists_of_letters(uint32_t n)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct kj_doc *ret = NULL;
+
+    for (char name = 'a'; name <= 'c'; name++) {
+        strbuf_appendf(&b, "%c\"%c\":", name == 'a' ? '{' : ',', name);
+        for (uint32_t i = 0; i < n; i++)
+            strbuf_appendf(&b, "%c%u", i ? ',' : '[', i);
+        strbuf_appendc(&b, ']');
+    }
+    strbuf_appendc(&b, '}');
+    assert_int_equal(kj_parse(b.data, b.len, 0, &ret, NULL), 0);
+    return ret;
+}
+
 static struct kj_doc *document(enum doc doc, uint32_t n, bool reversed)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     struct kj_doc *ret = NULL;
 
+    if (doc == DOC_PAIRS)
+        return lists_of_letters(n);
     strbuf_append(&b, doc == DOC_TEXT ? "\"" : doc == DOC_LABELS ? "{" : "[");
     for (uint32_t i = 0; i < n; i++) {
         if (doc == DOC_TEXT) {
@@ -202,6 +224,8 @@ static struct kj_doc *schema_of(enum doc doc)
         [DOC_LIST] = "{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}",
         [DOC_OBJECTS] = "{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":"
                         "{\"v\":{\"type\":\"integer\"}}}}",
+        [DOC_PAIRS] = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"array\","
+                      "\"items\":{\"type\":\"integer\"}}}",
     };
     struct kj_doc *schema = NULL;
 
@@ -297,6 +321,19 @@ static void test_types_of_variables_are_bounded(void **state)
     }
 }
 
+/* Keys that are long maps themselves are gone through while they are looked for: what is known of
+ * them takes the place of what is known of the map that they are in, wherever they are in memory.
+ */
+static void test_keys_that_are_long_maps_are_found(void **state)
+{
+#define KEY "dyn([dyn(0 * lists.range(v).size()), dyn(lists.range(40).transformMap(a, b, b + v))])"
+    static const char text[] = "[lists.range(40).transformMapEntry(i, v, {" KEY ": v})].all(m, "
+                               "lists.range(40).all(v, " KEY " in m && !(dyn([v]) in m)))";
+
+    (void)state;
+    assert_int_equal(run(STR(text), DOC_NONE, 0, MS_MAX), CEL_OK);
+}
+
 /* Within one step of the evaluation, too, somebody may end it. */
 static bool looks_run_out(void *arg)
 {
@@ -381,6 +418,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_would_take_too_long_ends_soon),
         cmocka_unit_test(test_types_of_variables_are_bounded),
+        cmocka_unit_test(test_keys_that_are_long_maps_are_found),
         cmocka_unit_test(test_long_steps_can_be_interrupted),
         cmocka_unit_test(test_replacing_can_be_interrupted_at_any_time),
         cmocka_unit_test(test_deep_values_of_callers_are_bounded),
