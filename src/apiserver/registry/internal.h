@@ -216,9 +216,9 @@ struct admission_req admission_of(struct api_call *c, const struct resource *r, 
                                   const char *name, const char *operation,
                                   const struct kj_val *old);
 
-/* The call is not answered in this turn: from its begin it has a minute, or what its client gives
- * it
- * (?timeout=), then it is told so with 504. What is under way in the store still happens. */
+/* The call is not answered in this turn. It has a minute from its beginning, or the time that its
+ * client gives it (?timeout=), and is answered with 504 then. What is under way in the store still
+ * happens. */
 void call_waits(struct api_call *c);
 
 /* ---- writes under way (call.c)

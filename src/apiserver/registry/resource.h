@@ -107,9 +107,8 @@ struct resource {
     const char *verbs;        /* the only ones: "create", "get,list"; NULL: all */
     const char *subresources; /* "status,binding,eviction", comma separated, NULL */
     const char *stored_as; /* group/version, where objects are stored in another; NULL: its own */
-    const char
-        *hashed_as; /* the same for storageVersionHash alone, where upstream stores another */
-    const char *store_res;     /* key in the store: "pods", "deployments.apps" */
+    const char *hashed_as; /* the same, where storageVersionHash alone is of another version */
+    const char *store_res; /* key in the store: "pods", "deployments.apps" */
     const struct t_type *type; /* NULL for custom resources */
     const struct res_strategy *strategy;
     const struct res_column *columns;
