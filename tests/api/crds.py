@@ -1,6 +1,7 @@
 """crds.py - CustomResourceDefinitions: ours and new ones; defaulting, validation, pruning, status, scale, columns."""
 from client import JSON_PATCH, MERGE, STRATEGIC, TABLE, check, names
 
+APPLY = 'application/apply-patch+yaml'
 CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 SPEC = {
     'type': 'object',
@@ -187,6 +188,122 @@ def a_deleted_definition_takes_its_resource_away(t):
     t.code(t.delete(f'{CRDS}/{name}'), 200)
     t.until('the resource is gone', lambda: t.get(path).code == 404)
     t.until('the definition is gone', lambda: t.get(f'{CRDS}/{name}').code == 404)
+
+
+CLEANUP = 'customresourcecleanup.apiextensions.k8s.io'
+
+
+def terminating(obj):
+    """(status, reason, message) of the condition Terminating."""
+    found = [c for c in (obj.get('status') or {}).get('conditions') or () if c['type'] == 'Terminating']
+    return tuple(found[0][k] for k in ('status', 'reason', 'message')) if found else None
+
+
+def held(t):
+    """A definition with an object that waits for a finalizer: its path, and the object's collection."""
+    path = install(t)
+    name = f'widgets.{path.split("/")[2]}'
+    t.until('Established', lambda: any(c['type'] == 'Established' and c['status'] == 'True'
+                                       for c in (t.read(f'{CRDS}/{name}').get('status') or {}).get('conditions') or ()))
+    t.make(path, widget(path, finalizers=['e.com/x']))
+    return f'{CRDS}/{name}', path
+
+
+def in_progress(t, definition):
+    t.until('InstanceDeletionInProgress', lambda: terminating(t.read(definition)) == (
+        'True', 'InstanceDeletionInProgress', 'CustomResource deletion is in progress'))
+
+
+@check
+def a_deleted_definition_waits_for_its_objects(t):
+    definition, path = held(t)
+    t.make(path, widget(path, 'b'))
+    w = t.watching(path, resourceVersion=t.read(path)['metadata']['resourceVersion'])
+    a = t.code(t.delete(definition, {'propagationPolicy': 'Foreground'}), 200)
+    t.has(a, 'kind', 'CustomResourceDefinition')
+    t.has(a, 'metadata.finalizers', [CLEANUP])
+    t.true(a['metadata.deletionTimestamp'], 'no deletionTimestamp')
+    t.has(a, 'metadata.deletionGracePeriodSeconds', None)
+    t.has(a, 'metadata.generation', 1)
+    t.eq(terminating(a.json), ('True', 'InstanceDeletionPending',
+                               'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon'), 'condition')
+    in_progress(t, definition)
+    t.until('b is gone', lambda: t.get(f'{path}/b').code == 404)
+    t.until('a is being deleted', lambda: t.read(f'{path}/a')['metadata'].get('deletionTimestamp'))
+    t.eq(t.read(f'{path}/a')['metadata']['deletionGracePeriodSeconds'], 0, 'grace')
+    t.code(t.patch(f'{path}/a', {'metadata': {'finalizers': None}}), 200)
+    t.eq(sorted(w.take(3)), ['DELETED a', 'DELETED b', 'MODIFIED a'], 'events')
+    t.until('the definition is gone', lambda: t.get(definition).code == 404)
+    t.until('the resource is gone', lambda: t.get(path).code == 404)
+
+
+@check
+def nothing_is_created_while_a_definition_is_being_deleted(t):
+    definition, path = held(t)
+    t.code(t.delete(definition), 200)
+    t.until('creates are refused', lambda: t.post(path, widget(path, t.name('w')), dryRun='All').code == 403)
+    group = path.split('/')[2]
+    words = f'widgets.{group} "b" is forbidden: create not allowed while custom resource definition is terminating'
+    t.status(t.post(path, widget(path, 'b')), 403, 'Forbidden', words, details={'name': 'b', 'group': group, 'kind': 'widgets'})
+    t.status(t.patch(f'{path}/b', widget(path, 'b'), APPLY, fieldManager='me'), 403, 'Forbidden', words)
+    t.status(t.call('POST', path, raw=b'{'), 400, 'BadRequest')
+    t.code(t.patch(f'{path}/a', {'spec': {'size': 4}}), 200)
+    t.code(t.patch(f'{path}/a', widget(path), APPLY, fieldManager='me', force='true'), 200)
+    t.until('verbs', lambda: sorted(next(r for r in t.read(f'/apis/{group}/v1')['resources'] if r['name'] == 'widgets')['verbs'])
+            == ['delete', 'deletecollection', 'get', 'list', 'watch'])
+    t.code(t.patch(f'{path}/a', {'metadata': {'finalizers': None}}), 200)
+    t.until('the definition is gone', lambda: t.get(definition).code == 404)
+
+
+@check
+def a_definition_is_deleted_again_as_any_object(t):
+    definition, path = held(t)
+    a = t.code(t.delete(definition, dryRun='All'), 200)
+    t.eq(terminating(a.json)[1], 'InstanceDeletionPending', 'dry run')
+    t.eq(t.read(definition)['metadata'].get('deletionTimestamp'), None, 'deletionTimestamp')
+    t.code(t.delete(definition), 200)
+    in_progress(t, definition)
+    a = t.code(t.delete(definition), 200)
+    t.has(a, 'metadata.generation', 1)
+    t.has(a, 'metadata.deletionGracePeriodSeconds', 0)
+    t.has(a, 'metadata.finalizers', [CLEANUP])
+    t.code(t.patch(f'{path}/a', {'metadata': {'finalizers': None}}), 200)
+    t.until('the definition is gone', lambda: t.get(definition).code == 404)
+
+
+@check
+def a_definition_whose_objects_have_gone_waits_for_others(t):
+    body = crd(t)
+    body['metadata']['finalizers'] = ['e.com/x']
+    definition = f'{CRDS}/{t.make(CRDS, body)["metadata"]["name"]}'
+    path = t.at('widgets', body['spec']['group'])
+    t.until('the new resource is served', lambda: t.get(path).code == 200)
+    t.make(path, widget(path))
+    a = t.code(t.delete(definition), 200)
+    t.has(a, 'metadata.finalizers', ['e.com/x', CLEANUP])
+    t.until('InstanceDeletionCompleted', lambda: terminating(t.read(definition)) == (
+        'False', 'InstanceDeletionCompleted', 'removed all instances'))
+    t.has(t.read(definition), 'metadata.finalizers', ['e.com/x'])
+    t.code(t.get(f'{path}/a'), 404)
+    t.code(t.patch(definition, {'metadata': {'finalizers': None}}), 200)
+    t.code(t.get(definition), 404)
+
+
+@check
+def a_definition_that_was_never_established_goes(t):
+    first = t.make(CRDS, crd(t))
+    body = crd(t, group=first['spec']['group'])
+    body['metadata']['name'] = f'gadgets.{first["spec"]["group"]}'
+    body['metadata']['finalizers'] = ['e.com/x']
+    body['spec']['names'].update({'plural': 'gadgets', 'singular': 'gadget'})
+    t.until('the first is served', lambda: t.get(t.at('widgets', first['spec']['group'])).code == 200)
+    definition = f'{CRDS}/{t.make(CRDS, body)["metadata"]["name"]}'
+    t.until('its names are taken', lambda: any(c['type'] == 'NamesAccepted' and c['status'] == 'False' for c in
+                                               (t.read(definition).get('status') or {}).get('conditions') or ()))
+    t.code(t.delete(definition), 200)
+    t.until('NeverEstablished', lambda: terminating(t.read(definition)) == (
+        'False', 'NeverEstablished', 'resource was never established'))
+    t.has(t.read(definition), 'metadata.finalizers', ['e.com/x'])
 
 
 @check

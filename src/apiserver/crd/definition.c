@@ -89,6 +89,28 @@ static void prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
     add_stored_version(d, obj);
 }
 
+/* It waits until finalize.c has deleted its objects. */
+static void terminate(struct kj_mdoc *d, struct kj_mval *obj, nsec_t now)
+{
+    static const struct definition_condition pending = {
+        "Terminating", "True", "InstanceDeletionPending",
+        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+    };
+    struct kj_mval *meta = kj_mget(obj, "metadata"), *list = kj_mget(meta, "finalizers");
+    bool there = false;
+
+    if (kj_mtype(list) != KJ_ARR) {
+        list = kj_marr(d);
+        kj_mset(d, meta, "finalizers", list);
+    }
+    for (size_t i = 0; i < kj_mlen(list); i++)
+        there |= streq(str_or(kj_mstr_get(kj_mat(list, i)), ""), CRD_FINALIZER);
+    if (!there)
+        kj_mpush(list, kj_mstr(d, CRD_FINALIZER));
+    (void)member(d, obj, "status");
+    definition_set_condition(d, obj, now, &pending);
+}
+
 /* ---- validation: names --------------------------------------------------------------------------
  */
 
@@ -432,6 +454,13 @@ bool definition_is_established(const struct kj_val *obj)
     return streq(kj_str_or(c, ""), "True");
 }
 
+bool definition_is_terminating(const struct kj_val *obj)
+{
+    const struct kj_val *c =
+        jsonpath_first(".status.conditions[?(@.type==\"Terminating\")].status", obj);
+    return streq(kj_str_or(c, ""), "True");
+}
+
 static void check_immutable(const struct kj_val *obj, const struct kj_val *old,
                             struct field_errors *e)
 {
@@ -474,9 +503,9 @@ static void validate(enum res_verb verb, const struct kj_val *obj, const struct 
 /* ---- the resource -------------------------------------------------------------------------------
  */
 
-static const struct res_strategy strategy = { .set_defaults = set_defaults,
-                                              .prepare = prepare,
-                                              .validate = validate };
+static const struct res_strategy strategy = {
+    .set_defaults = set_defaults, .prepare = prepare, .terminate = terminate, .validate = validate
+};
 
 static void cell_name(const struct kj_val *obj, nsec_t now, struct strbuf *out)
 {

@@ -9,7 +9,7 @@
  *                                                  on objects
  *   correlate.c   which part of an object replaces which
  *   version.c     one served version                serve.c     definitions become resources
- *   status.c      their conditions, accepted names  purge.c     what they leave when they go
+ *   status.c      their conditions, accepted names  finalize.c  their objects when they go
  *   regex.c       patterns                         jsonpath.c  printer columns, scale
  *   conversion.c  conversion by webhook: ConversionReview    selectable.c  selectableFields
  */
@@ -134,7 +134,18 @@ bool format_matches(const char *format, const char *s, size_t n);
 void conversion_check(const struct kj_val *conversion, const struct kj_val *old,
                       struct field_errors *e);
 bool definition_is_established(const struct kj_val *obj);
+/* Its condition Terminating is true. */
+bool definition_is_terminating(const struct kj_val *obj);
 void definition_check_label(const char *path, const char *name, struct field_errors *e);
+
+/* status.c */
+#define CRD_FINALIZER "customresourcecleanup.apiextensions.k8s.io"
+struct definition_condition {
+    const char *type, *status, *reason, *message;
+};
+/* Its time is now when its status is another one than before. */
+void definition_set_condition(struct kj_mdoc *d, struct kj_mval *obj, nsec_t now,
+                              const struct definition_condition *c);
 
 /* selectable.c: where is "spec.selectableFields"; stored: as it is stored already. */
 void selectable_check(const struct kj_val *list, const struct kj_val *schema, const char *where,

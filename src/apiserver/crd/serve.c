@@ -128,12 +128,19 @@ static struct definition *establish(struct crds *c, const struct kj_val *obj)
 
 static void sync(struct crds *c, const struct kj_val *obj)
 {
-    if (purge_is_active(c, spec_text(obj, "metadata.name")))
-        return; /* comes back when the old objects are gone */
-    status_update(c, establish(c, obj));
+    struct definition *def = establish(c, obj);
+    bool terminating = definition_is_terminating(obj);
+
+    vec_foreach(&def->versions, i)
+        res_table_set_terminating(apiserver_resources(c->s), def->group, def->versions.items[i],
+                                  def->plural, terminating);
+    status_update(c, def);
+    if (*spec_text(obj, "metadata.deletionTimestamp"))
+        finalize_start(c, def->name);
 }
 
-void crds_resync(struct crds *c, const char *name)
+/* Looks at the newest stored form again; nothing happens when it is gone. */
+static void resync(struct crds *c, const char *name)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
@@ -150,7 +157,7 @@ static void forget(struct crds *c, const char *name)
     struct definition *def = crds_find(c, name);
     CLEANUP(mem_free) char *group = def ? xstrdup(def->group) : NULL;
 
-    purge_start(c, name);
+    finalize_stop(c, name);
     if (!def)
         return;
     unserve(c, def);
@@ -165,7 +172,7 @@ static void forget(struct crds *c, const char *name)
     vec_foreach(&c->defs, i) {
         struct definition *other = c->defs.items[i];
         if (!other->accepted && streq(other->group, group))
-            crds_resync(c, other->name);
+            resync(c, other->name);
     }
 }
 
@@ -186,10 +193,6 @@ static bool on_event(void *arg, const struct store_event *e)
         KLOG_E(&err, "Cannot read a stored CustomResourceDefinition", KV_S("name", e->key.name));
         return true;
     }
-    /* Objects of a definition of the same name that was deleted while the server went down. */
-    if (e->type == STORE_ADDED && !crds_find(c, e->key.name) &&
-        store_count(apiserver_store(c->s), e->key.name, NULL) > 0)
-        purge_start(c, e->key.name);
     sync(c, kj_root(doc));
     return true;
 }
@@ -302,10 +305,7 @@ static void install(struct crds *c, const struct kj_val *manifest, const struct 
     struct kerr err = { 0 };
 
     if (store_get(store, &k, &stored, NULL, &err) < 0) {
-        if (store_count(store, name, NULL) > 0)
-            purge_start(c, name);
-        else
-            establish(c, kj_root(want));
+        establish(c, kj_root(want));
         request(c, "POST", "", "application/json", text);
     } else if (kj_parse(stored.data, stored.len, KJ_RAW_NUMBERS, &doc, &err) == 0 &&
                !kj_equal(kj_get(kj_root(doc), "spec"), kj_get(kj_root(want), "spec"))) {
@@ -356,7 +356,7 @@ struct crds *crds_stop(struct crds *c)
     while (c->calls.n)
         api_cancel(vec_pop(&c->calls));
     vec_fini(&c->calls);
-    purge_stop_all(c);
+    finalize_stop_all(c);
     vec_foreach(&c->defs, i)
         definition_free(c->defs.items[i]);
     vec_fini(&c->defs);

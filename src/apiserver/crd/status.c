@@ -86,6 +86,34 @@ static const struct kj_val *find_condition(const struct kj_val *status, const ch
     return NULL;
 }
 
+void definition_set_condition(struct kj_mdoc *d, struct kj_mval *obj, nsec_t now,
+                              const struct definition_condition *c)
+{
+    struct kj_mval *status = kj_mget(obj, "status"), *list = kj_mget(status, "conditions");
+    struct kj_mval *found = NULL;
+    char when[KTIME_TEXT_MAX];
+
+    if (kj_mtype(list) != KJ_ARR) {
+        list = kj_marr(d);
+        kj_mset(d, status, "conditions", list);
+    }
+    for (size_t i = 0; i < kj_mlen(list) && !found; i++)
+        if (streq(str_or(kj_mstr_get(kj_mget(kj_mat(list, i), "type")), ""), c->type))
+            found = kj_mat(list, i);
+    if (!found) {
+        found = kj_mobj(d);
+        kj_mset(d, found, "type", kj_mstr(d, c->type));
+        kj_mpush(list, found);
+    }
+    if (!streq(str_or(kj_mstr_get(kj_mget(found, "status")), ""), c->status)) {
+        ktime_format(now, when);
+        kj_mset(d, found, "status", kj_mstr(d, c->status));
+        kj_mset(d, found, "lastTransitionTime", kj_mstr(d, when));
+    }
+    kj_mset(d, found, "reason", kj_mstr(d, c->reason));
+    kj_mset(d, found, "message", kj_mstr(d, c->message));
+}
+
 static struct kj_mval *condition(struct kj_mdoc *d, const struct kj_val *status, const char *now,
                                  const char *type, bool is_true, const char *reason,
                                  const char *message)
@@ -155,19 +183,55 @@ static void on_stored(void *arg, uint64_t rev, const struct kerr *err)
         KLOG_E(err, "Failed to store the status of a CustomResourceDefinition");
 }
 
-void status_update(struct crds *c, const struct definition *def)
+int definition_read(struct crds *c, const char *name, struct kj_doc **ret, uint64_t *ret_rev,
+                    struct kerr *err)
 {
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT, out = STRBUF_INIT;
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL, *fresh = NULL;
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    struct store *store = apiserver_store(c->s);
-    struct store_key k = { crd_resource()->store_res, "", def->name };
-    struct kerr err = { 0 };
-    uint64_t rev;
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct store_key k = { crd_resource()->store_res, "", name };
+    int e = store_get_latest(apiserver_store(c->s), &k, &text, ret_rev, err);
+
+    return e < 0 ? e : kj_parse(text.data, text.len, KJ_RAW_NUMBERS, ret, err);
+}
+
+/* The text of obj with the resourceVersion that comes next. */
+static void write_next(struct crds *c, struct kj_mdoc *d, struct kj_mval *obj, struct strbuf *out)
+{
     char next[24];
 
-    if (store_get_latest(store, &k, &text, &rev, &err) < 0 ||
-        kj_parse(text.data, text.len, KJ_RAW_NUMBERS, &doc, &err) < 0)
+    (void)snprintf(next, sizeof next, "%llu",
+                   (unsigned long long)store_next_revision(apiserver_store(c->s)));
+    kj_mset(d, kj_mget(obj, "metadata"), "resourceVersion", kj_mstr(d, next));
+    kj_mwrite(obj, 0, out);
+}
+
+int definition_put(struct crds *c, const char *name, struct kj_mdoc *d, struct kj_mval *obj,
+                   uint64_t from, store_done_fn fn, void *arg, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    struct store_key k = { crd_resource()->store_res, "", name };
+
+    write_next(c, d, obj, &out);
+    return store_put(apiserver_store(c->s), &k, from, out.data, out.len, fn, arg, err);
+}
+
+int definition_remove(struct crds *c, const char *name, struct kj_mdoc *d, struct kj_mval *obj,
+                      uint64_t from, store_done_fn fn, void *arg, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    struct store_key k = { crd_resource()->store_res, "", name };
+
+    write_next(c, d, obj, &out);
+    return store_delete(apiserver_store(c->s), &k, from, out.data, out.len, fn, arg, err);
+}
+
+void status_update(struct crds *c, const struct definition *def)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL, *fresh = NULL;
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    struct kerr err = { 0 };
+    uint64_t rev;
+
+    if (definition_read(c, def->name, &doc, &rev, &err) < 0)
         return;
     const struct kj_val *old = kj_get(kj_root(doc), "status");
     struct kj_mval *status = new_status(c, d, def, old);
@@ -176,10 +240,7 @@ void status_update(struct crds *c, const struct definition *def)
         return;
     struct kj_mval *obj = kj_mcopy(d, kj_root(doc));
     kj_mset(d, obj, "status", status);
-    (void)snprintf(next, sizeof next, "%llu", (unsigned long long)store_next_revision(store));
-    kj_mset(d, kj_mget(obj, "metadata"), "resourceVersion", kj_mstr(d, next));
-    kj_mwrite(obj, 0, &out);
-    if (store_put(store, &k, rev, out.data, out.len, on_stored, NULL, &err) < 0)
+    if (definition_put(c, def->name, d, obj, rev, on_stored, NULL, &err) < 0)
         KLOG_E(&err, "Failed to update the status of a CustomResourceDefinition",
                KV_S("name", def->name));
 }

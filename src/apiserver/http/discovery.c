@@ -69,13 +69,20 @@ static void reply_form(struct api_call *c, const struct strbuf *doc)
 /* ---- parts of both forms ------------------------------------------------------------------------
  */
 
+/* While a definition is being deleted its objects can still be changed, but clients are not told.
+ */
+static bool writes(const char *verb)
+{
+    return streq(verb, "create") || streq(verb, "patch") || streq(verb, "update");
+}
+
 static void write_verbs(struct kjw *w, const struct resource *r)
 {
     static const char *const verbs[] = { "create", "delete", "deletecollection", "get",
                                          "list",   "patch",  "update",           "watch" };
     kjw_arr(w, "verbs");
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-        if (served_has_verb(r, verbs[i]))
+        if (served_has_verb(r, verbs[i]) && !(r->terminating && writes(verbs[i])))
             kjw_str(w, NULL, verbs[i]);
     kjw_end(w);
 }

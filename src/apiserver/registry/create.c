@@ -123,6 +123,15 @@ static const char *shown_name(const struct kj_mval *meta)
     return !str_empty(name) ? name : !str_empty(base) ? base : "Unknown";
 }
 
+static int admit(struct apiserver *s, const struct admission_req *req, struct kj_mdoc *d,
+                 struct kj_mval *obj, struct kerr *err)
+{
+    if (req->res->terminating)
+        return admission_forbid(
+            req, err, "create not allowed while custom resource definition is terminating");
+    return admission_mutate(s, req, d, obj, err);
+}
+
 /* Defaults, the mutating steps, the server's own fields, validation. NULL: answered, or a step
  * answers later. */
 static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct kj_val *body,
@@ -138,7 +147,7 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
     meta_wipe(c, d, obj);
     const char *shown = arena_strdup(c->arena, shown_name(object_meta(d, obj)));
     struct admission_req req = admission_of(c, r, c->ns, shown, "CREATE", NULL);
-    int mutated = admission_mutate(c->s, &req, d, obj, &err);
+    int mutated = admit(c->s, &req, d, obj, &err);
     if (mutated < 0) {
         if (mutated != -EINPROGRESS)
             api_fail_admission(c, &err);

@@ -171,23 +171,36 @@ static void set_propagation(struct kj_mdoc *d, struct kj_mval *meta, const char 
     }
 }
 
+static bool is_marked(const struct kj_val *obj)
+{
+    return kj_str(kj_path(obj, "metadata.deletionTimestamp")) != NULL;
+}
+
+static void mark_time(struct kj_mdoc *d, struct kj_mval *obj, nsec_t due)
+{
+    char text[KTIME_TEXT_MAX];
+
+    ktime_format(due, text);
+    kj_mset(d, object_meta(d, obj), "deletionTimestamp", kj_mstr(d, text));
+}
+
 /* Marks obj as being deleted; an earlier mark only ever becomes shorter. */
 static void mark(struct api_call *c, const struct deletion *x, struct kj_mdoc *d,
                  struct kj_mval *obj, const struct kj_val *old, int64_t grace)
 {
     struct kj_mval *meta = object_meta(d, obj);
     const char *since = kj_str(kj_path(old, "metadata.deletionTimestamp"));
-    int64_t before = kj_i64_or(kj_path(old, "metadata.deletionGracePeriodSeconds"), 0);
+    const struct kj_val *given = kj_path(old, "metadata.deletionGracePeriodSeconds");
+    bool is_namespace = streq(x->r->kind, "Namespace") && !*x->r->group;
+    bool complete = since && (given || is_namespace); /* what terminate() began is not */
+    int64_t before = kj_i64_or(given, 0);
     nsec_t due = i64_add_sat(loop_wall(c->s->loop), i64_mul_sat(grace, NSEC_PER_SEC)), was;
-    char text[KTIME_TEXT_MAX];
 
-    if (since && grace >= before)
+    if (complete && grace >= before)
         return;
     if (since && ktime_parse(since, strlen(since), &was, NULL) == 0)
         due = i64_add_sat(was, -i64_mul_sat(before - grace, NSEC_PER_SEC));
-    ktime_format(due, text);
-    kj_mset(d, meta, "deletionTimestamp", kj_mstr(d, text));
-    bool is_namespace = streq(x->r->kind, "Namespace") && !*x->r->group;
+    mark_time(d, obj, due);
     if (!is_namespace) /* it has a way of its own to go */
         kj_mset(d, meta, "deletionGracePeriodSeconds", kj_mi64(d, grace));
     if (!since && x->r->generation)
@@ -272,11 +285,33 @@ static void store(struct deletion *x, struct api_call *c, const struct kj_mval *
         api_fail(c, &err);
 }
 
+/* Decides whether obj goes now, and marks it when it does not. Returns it frozen. */
+static struct kj_doc *mark_or_remove(struct deletion *x, struct api_call *c, struct kj_mdoc *d,
+                                     struct kj_mval *obj, const struct kj_val *old)
+{
+    const struct res_strategy *st = x->r->strategy;
+    int64_t grace = st && st->grace ? st->grace(old, c->grace) : 0;
+
+    if (st && st->terminate && !is_marked(old)) {
+        mark_time(d, obj, loop_wall(c->s->loop));
+        st->terminate(d, obj, loop_wall(c->s->loop));
+        return kj_freeze(obj);
+    }
+    set_propagation(d, object_meta(d, obj), c->propagation);
+    struct kj_doc *fresh = kj_freeze(obj);
+    x->removed = grace == 0 && !object_has_finalizers(x->r, kj_root(fresh));
+    if (!x->removed || (st && st->grace)) {
+        mark(c, x, d, obj, old, grace);
+        kj_doc_free(fresh);
+        fresh = kj_freeze(obj);
+    }
+    return fresh;
+}
+
 static void run(struct deletion *x, struct api_call *c)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     CLEANUP(kj_doc_free) struct kj_doc *old_doc = NULL, *fresh = NULL;
-    const struct res_strategy *st = x->r->strategy;
     struct kerr err = { 0 };
     uint64_t rev;
     int e = api_read(c, x->r, x->ns, x->name, &old_doc, &rev, &err);
@@ -297,15 +332,7 @@ static void run(struct deletion *x, struct api_call *c)
         return;
     }
     struct kj_mval *obj = kj_mcopy(d, old);
-    int64_t grace = st && st->grace ? st->grace(old, c->grace) : 0;
-    set_propagation(d, object_meta(d, obj), c->propagation);
-    fresh = kj_freeze(obj);
-    x->removed = grace == 0 && !object_has_finalizers(x->r, kj_root(fresh));
-    if (!x->removed || (st && st->grace)) {
-        mark(c, x, d, obj, old, grace);
-        fresh = kj_doc_free(fresh);
-        fresh = kj_freeze(obj);
-    }
+    fresh = mark_or_remove(x, c, d, obj, old);
     store(x, c, obj, kj_root(fresh), old, rev);
 }
 

@@ -76,6 +76,9 @@ struct res_strategy {
     const char *(*field)(const struct kj_val *obj, const char *path, struct arena *a);
     /* Graceful deletion: seconds to wait for somebody to confirm (pods on a node); 0: at once. */
     int64_t (*grace)(const struct kj_val *obj, int64_t asked /* -1: not given */);
+    /* The first DELETE of an object that goes in a way of its own, whatever the propagation that is
+     * asked for: adds the finalizer that it waits for, and says so in its status. */
+    void (*terminate)(struct kj_mdoc *d, struct kj_mval *obj, nsec_t now);
     /* A further subresource ("binding", "eviction", "scale", "log" ...); see registry.h. */
     void (*subresource)(struct apiserver *s, struct api_call *c);
     /* Answers get and list itself, in any format; nothing is stored under this resource. */
@@ -114,5 +117,6 @@ struct resource {
     const struct res_column *columns;
     size_t ncolumns;
     struct crd_schema *crd; /* custom resources: structural schema; crd/crd.h */
+    bool terminating;       /* their definition is being deleted: nothing is created any more */
 };
 #endif

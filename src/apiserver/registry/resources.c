@@ -81,6 +81,18 @@ bool res_table_remove(struct res_table *t, const char *group, const char *versio
     return false;
 }
 
+void res_table_set_terminating(struct res_table *t, const char *group, const char *version,
+                               const char *plural, bool terminating)
+{
+    vec_foreach(&t->entries, i) {
+        struct resource *r = &t->entries.items[i]->r;
+        if (same(r, group, version, plural) && r->terminating != terminating) {
+            r->terminating = terminating;
+            t->generation++;
+        }
+    }
+}
+
 const struct resource *res_table_find(const struct res_table *t, const char *group,
                                       const char *version, const char *plural)
 {

@@ -24,6 +24,10 @@ const struct resource *res_table_add(struct res_table *t, const struct resource 
 bool res_table_remove(struct res_table *t, const char *group, const char *version,
                       const char *plural);
 
+/* Its definition is being deleted, or not; open watches go on. */
+void res_table_set_terminating(struct res_table *t, const char *group, const char *version,
+                               const char *plural, bool terminating);
+
 /* NULL when not served. Borrowed: valid until the end of the turn; see resource_ref(). */
 const struct resource *res_table_find(const struct res_table *t, const char *group,
                                       const char *version, const char *plural);

@@ -230,6 +230,7 @@ static void test_deletion_takes_the_objects_along(void **state)
     loop_advance(r.loop, NSEC_PER_SEC);
     assert_int_equal(fixture_get(&r, WIDGETS), 404);
     assert_int_equal(store_count(apiserver_store(r.s), "widgets.ex.io", NULL), 0);
+    assert_contains(w.log, "DELETED w7;");
     loop_advance(r.loop, 60 * NSEC_PER_SEC);
     if (w.c)
         api_cancel(w.c);
