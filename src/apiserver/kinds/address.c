@@ -66,7 +66,7 @@ static bool address_parse(const char *s, struct address *ret)
 }
 
 /* As Go prints it: no dots in IPv6. */
-static const char *address_text(struct check *c, const struct address *a)
+static const char *address_text(struct arena *arena, const struct address *a)
 {
     char text[INET6_ADDRSTRLEN];
     struct in_addr in = { htonl(a->four) };
@@ -78,7 +78,7 @@ static const char *address_text(struct check *c, const struct address *a)
         (void)snprintf(text, sizeof text, "::%x:%x", b[12] << 8 | b[13], b[14] << 8 | b[15]);
     else
         (void)inet_ntop(AF_INET6, &a->six, text, sizeof text);
-    return arena_strdup(c->a, text);
+    return arena_strdup(arena, text);
 }
 
 int address_family(const char *s)
@@ -102,7 +102,7 @@ bool check_ip_strictly(struct check *c, const char *path, const char *s)
     if (!check_ip_loosely(c, path, s))
         return false;
     (void)address_parse(s, &a);
-    const char *canonical = address_text(c, &a);
+    const char *canonical = address_text(c->a, &a);
     if (a.zeros)
         err_invalid(c, path, s, "must not have leading 0s");
     else if (a.mapped)
@@ -134,19 +134,26 @@ void check_endpoint_ip(struct check *c, const char *path, const char *s)
                     "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
 }
 
-void warn_of_ip(struct api_call *call, struct check *c, const char *path, const char *s)
+void warn_of_ip(struct api_call *call, const char *s, const char *fmt, ...)
 {
     struct address a;
+    va_list ap;
 
     if (!address_parse(s, &a))
         return;
-    const char *canonical = address_text(c, &a);
-    if (a.zeros || a.mapped)
+    const char *canonical = address_text(call->arena, &a);
+    bool odd = a.zeros || a.mapped;
+    if (!odd && (a.is_four || streq(s, canonical)))
+        return;
+    va_start(ap, fmt);
+    const char *path = warn_path(call, fmt, ap);
+    va_end(ap);
+    if (odd)
         api_warn(call,
                  "%s: non-standard IP address %s will be considered invalid in a future Kubernetes "
                  "release: use \"%s\"",
-                 path, quoted(c, s), canonical);
-    else if (!a.is_four && !streq(s, canonical))
+                 path, text_quoted(call->arena, s), canonical);
+    else
         api_warn(call, "%s: IPv6 address %s should be in RFC 5952 canonical format (\"%s\")", path,
-                 quoted(c, s), canonical);
+                 text_quoted(call->arena, s), canonical);
 }

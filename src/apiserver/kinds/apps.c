@@ -94,6 +94,12 @@ static void scale_subresource(struct apiserver *s, struct api_call *c)
     api_scale(c, &paths);
 }
 
+static void workload_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                          const struct kj_val *old)
+{
+    warn_of_workload(call, verb, obj, old, true);
+}
+
 /* ---- deployments ----------------------------------------------------------------------------- */
 
 static void deployment_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
@@ -170,6 +176,7 @@ static void deployment_validate(enum res_verb verb, const struct kj_val *obj,
 const struct res_strategy deployment_strategy = { .set_defaults = deployment_set_defaults,
                                                   .prepare = deployment_prepare,
                                                   .validate = deployment_validate,
+                                                  .warn = workload_warn,
                                                   .subresource = scale_subresource };
 
 /* ---- replica sets and replication controllers ------------------------------------------------ */
@@ -196,6 +203,7 @@ static void replicaset_validate(enum res_verb verb, const struct kj_val *obj,
 const struct res_strategy replicaset_strategy = { .set_defaults = template_default,
                                                   .prepare = replicaset_prepare,
                                                   .validate = replicaset_validate,
+                                                  .warn = workload_warn,
                                                   .field = replicas_field,
                                                   .subresource = scale_subresource };
 
@@ -254,9 +262,20 @@ static void rc_validate(enum res_verb verb, const struct kj_val *obj, const stru
                     "`selector` does not match template `labels`");
     check_template(&c, "spec.template", t, only_always);
 }
+
+/* Upstream looks at the old template when one is changed, and so do we. */
+static void rc_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                    const struct kj_val *old)
+{
+    if (verb == RES_CREATE)
+        warn_of_workload(call, verb, obj, old, true);
+    else if (verb == RES_UPDATE && spec_changed(obj, old))
+        warn_of_pod(call, "spec.template.", kj_path(old, "spec.template"));
+}
 const struct res_strategy rc_strategy = { .set_defaults = rc_set_defaults,
                                           .prepare = rc_prepare,
                                           .validate = rc_validate,
+                                          .warn = rc_warn,
                                           .field = replicas_field,
                                           .subresource = scale_subresource };
 
@@ -327,9 +346,27 @@ static void statefulset_validate(enum res_verb verb, const struct kj_val *obj,
                       "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are "
                       "forbidden");
 }
+
+static void statefulset_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                             const struct kj_val *old)
+{
+    const struct kj_val *spec = kj_get(obj, "spec"), *v;
+    struct kj_iter it = kj_iter(kj_get(spec, "volumeClaimTemplates"));
+
+    if (verb == RES_STATUS)
+        return;
+    warn_of_workload(call, verb, obj, old, false);
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++)
+        warn_of_claim_spec(call, kj_get(v, "spec"), "spec.volumeClaimTemplates[%zu]%s", i,
+                           verb == RES_CREATE ? "" : ".Spec"); /* upstream's paths */
+    if (kj_i64_or(kj_get(spec, "revisionHistoryLimit"), 0) < 0)
+        api_warn(call, "spec.revisionHistoryLimit: a negative value retains all historical "
+                       "revisions; a value >= 0 is recommended");
+}
 const struct res_strategy statefulset_strategy = { .set_defaults = statefulset_set_defaults,
                                                    .prepare = statefulset_prepare,
                                                    .validate = statefulset_validate,
+                                                   .warn = statefulset_warn,
                                                    .subresource = scale_subresource };
 
 /* ---- daemon sets ----------------------------------------------------------------------------- */
@@ -385,9 +422,19 @@ static void daemonset_validate(enum res_verb verb, const struct kj_val *obj,
         check_immutable(&c, "spec.selector", kj_get(spec, "selector"),
                         kj_path(old, "spec.selector"));
 }
+
+static void daemonset_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                           const struct kj_val *old)
+{
+    const struct kj_val *t = kj_path(obj, "spec.template");
+
+    if (verb == RES_CREATE || (verb == RES_UPDATE && !kj_equal(t, kj_path(old, "spec.template"))))
+        warn_of_pod(call, "spec.template.", t);
+}
 const struct res_strategy daemonset_strategy = { .set_defaults = daemonset_set_defaults,
                                                  .prepare = daemonset_prepare,
-                                                 .validate = daemonset_validate };
+                                                 .validate = daemonset_validate,
+                                                 .warn = daemonset_warn };
 
 /* ---- controller revisions -------------------------------------------------------------------- */
 

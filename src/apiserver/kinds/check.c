@@ -52,11 +52,16 @@ const char *at(struct check *c, const char *fmt, ...)
     return arena_strndup(c->a, buf, n);
 }
 
-const char *quoted(struct check *c, const char *s)
+const char *text_quoted(struct arena *a, const char *s)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     strbuf_append_quoted(&b, s, strlen(s));
-    return arena_strndup(c->a, b.data, b.len);
+    return arena_strndup(a, b.data, b.len);
+}
+
+const char *quoted(struct check *c, const char *s)
+{
+    return text_quoted(c->a, s);
 }
 
 const char *as_json(struct check *c, const struct kj_val *v)

@@ -1,5 +1,6 @@
 /* core.c - small kinds of core/v1: config maps, secrets, accounts, quotas, templates. */
 #include "apiserver/kinds/internal.h"
+#include "apiserver/registry/registry.h"
 #include "base/b64.h"
 #include "base/vec.h"
 
@@ -275,8 +276,17 @@ static void podtemplate_validate(enum res_verb verb, const struct kj_val *obj,
     (void)verb, (void)old;
     check_template(&c, "template", kj_get(obj, "template"), NULL);
 }
+
+static void podtemplate_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                             const struct kj_val *old)
+{
+    (void)verb;
+    if (spec_changed(obj, old))
+        warn_of_pod(call, "template.", kj_get(obj, "template"));
+}
 const struct res_strategy podtemplate_strategy = { .set_defaults = podtemplate_set_defaults,
-                                                   .validate = podtemplate_validate };
+                                                   .validate = podtemplate_validate,
+                                                   .warn = podtemplate_warn };
 
 static void cell_pt_containers(const struct kj_val *obj, nsec_t now, struct strbuf *out)
 {

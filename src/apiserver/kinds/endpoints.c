@@ -93,24 +93,24 @@ static bool is_of_a_controller(const struct kj_val *obj, const char *label,
     return *controllers;
 }
 
-static void endpoints_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj)
+static void endpoints_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                           const struct kj_val *old)
 {
     static const char *const controllers[] = { "endpoint-controller", NULL }, *const lists[] = {
         "addresses", "notReadyAddresses"
     };
-    CLEANUP(check_end) struct check c = check_begin(NULL);
     struct kj_iter it = kj_iter(kj_get(obj, "subsets"));
     const struct kj_val *subset, *v;
 
     (void)verb;
+    (void)old;
     if (is_of_a_controller(obj, "endpoints.kubernetes.io/managed-by", controllers))
         return;
     for (size_t i = 0; kj_next(&it, NULL, &subset); i++)
         for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
             struct kj_iter in = kj_iter(kj_get(subset, lists[k]));
             for (size_t n = 0; kj_next(&in, NULL, &v); n++)
-                warn_of_ip(call, &c, at(&c, "subsets[%zu].%s[%zu].ip", i, lists[k], n),
-                           v_str(v, "ip"));
+                warn_of_ip(call, v_str(v, "ip"), "subsets[%zu].%s[%zu].ip", i, lists[k], n);
         }
 }
 const struct res_strategy endpoints_strategy = { .validate = endpoints_validate,
@@ -305,14 +305,15 @@ static void endpointslice_validate(enum res_verb verb, const struct kj_val *obj,
         check_immutable(&c, "addressType", kj_get(obj, "addressType"), kj_get(old, "addressType"));
 }
 
-static void endpointslice_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj)
+static void endpointslice_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                               const struct kj_val *old)
 {
     static const char *const controllers[] = { "endpointslice-controller.k8s.io",
                                                "endpointslicemirroring-controller.k8s.io", NULL };
-    CLEANUP(check_end) struct check c = check_begin(NULL);
     struct kj_iter it = kj_iter(kj_get(obj, "endpoints"));
     const struct kj_val *e, *v;
 
+    (void)old;
     if (verb == RES_CREATE && streq(v_str(obj, "addressType"), "FQDN"))
         api_warn(call, "spec.addressType: FQDN endpoints are deprecated");
     if (is_of_a_controller(obj, "endpointslice.kubernetes.io/managed-by", controllers))
@@ -320,7 +321,7 @@ static void endpointslice_warn(struct api_call *call, enum res_verb verb, const 
     for (size_t i = 0; kj_next(&it, NULL, &e); i++) {
         struct kj_iter in = kj_iter(kj_get(e, "addresses"));
         for (size_t k = 0; kj_next(&in, NULL, &v); k++)
-            warn_of_ip(call, &c, at(&c, "endpoints[%zu].addresses[%zu]", i, k), kj_str_or(v, ""));
+            warn_of_ip(call, kj_str_or(v, ""), "endpoints[%zu].addresses[%zu]", i, k);
     }
 }
 const struct res_strategy endpointslice_strategy = { .prepare = endpointslice_prepare,

@@ -5,6 +5,7 @@
  *   pod_default.c   defaults of pod specs              pod_spec.c, container.c, probe.c, volume.c,
  *   pod.c           strategy of pods                   placement.c validation of pod specs
  *   pod_update.c    what may change                    pod_cell.c  columns of pods
+ *   warn.c, pod_warn.c, volume_warn.c   what is taken and better written otherwise
  *   bind.c          pods/binding                       evict.c     pods/eviction
  *   downward.c      fieldRef, resourceFieldRef         apps_check.c, job_policy.c  workloads
  *   node.c namespace.c event.c service.c core.c apps.c job.c (with CronJob) policy.c storage.c
@@ -120,6 +121,7 @@ static inline UNUSED void check_end_p(struct check *c)
 }
 const char *at(struct check *c, const char *fmt, ...) PRINTF(2, 3); /* a path in the arena */
 const char *quoted(struct check *c, const char *s);                 /* as Go's %q */
+const char *text_quoted(struct arena *a, const char *s);            /* the same */
 const char *as_json(struct check *c, const struct kj_val *v);
 void err_required(struct check *c, const char *path, const char *why);
 void err_forbidden(struct check *c, const char *path, const char *why);
@@ -189,7 +191,49 @@ bool check_ip_strictly(struct check *c, const char *path, const char *s);
 /* One that others can reach: no loopback, nothing link-local. */
 void check_endpoint_ip(struct check *c, const char *path, const char *s);
 /* Tells the sender of an unusual form which one is better. */
-void warn_of_ip(struct api_call *call, struct check *c, const char *path, const char *s);
+void warn_of_ip(struct api_call *call, const char *s, const char *path_fmt, ...) PRINTF(3, 4);
+
+/* ---- warnings: warn.c, pod_warn.c, volume_warn.c ---------------------------------------------- */
+
+#define FRACTION_WORDS      "fractional byte value %s is invalid, must be an integer"
+#define NULL_SELECTOR_WORDS "a null labelSelector results in matching no pod"
+
+/* A pod, or a template at this path with a dot at its end ("spec.template."); of a pod: "". */
+void warn_of_pod(struct api_call *call, const char *at, const struct kj_val *pod);
+/* spec.template of a workload, when its spec is new or has changed; names: the names of its pods
+ * begin with its own. */
+void warn_of_workload(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                      const struct kj_val *old, bool names);
+/* A new object whose name is no DNS label, though it is used where one would be better. */
+#define WARN_POD_NAMES "Pod names and hostnames"
+void warn_of_name(struct api_call *call, const struct kj_val *obj, const char *used_in);
+void warn_of_volumes(struct api_call *call, const char *at, const struct kj_val *volumes);
+void warn_of_claim_spec(struct api_call *call, const struct kj_val *spec, const char *path_fmt, ...)
+    PRINTF(3, 4);
+/* What to say of a label of nodes with this key; NULL: nothing. */
+const char *deprecated_node_label(const char *key);
+/* matchExpressions; the path is that of the object around them. */
+void warn_of_node_terms(struct api_call *call, const struct kj_val *expressions,
+                        const char *path_fmt, ...) PRINTF(3, 4);
+/* The quantity as text when it is no whole number of bytes; else NULL. */
+const char *fraction_of_byte(const struct kj_val *list, const char *name);
+/* A path that was not made before. */
+const char *warn_path(struct api_call *call, const char *fmt, va_list ap) PRINTF(2, 0);
+/* Generation tells whether the spec of an object has changed. */
+bool spec_changed(const struct kj_val *obj, const struct kj_val *old);
+
+/* Names, mostly few; borrowed. */
+struct few {
+    const char *first[16];
+    size_t n;
+    struct map rest;
+};
+bool few_has(const struct few *f, const char *name);
+bool few_add(struct few *f, const char *name); /* false: it was there */
+static inline UNUSED void few_fini_p(struct few *f)
+{
+    map_fini(&f->rest);
+}
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 

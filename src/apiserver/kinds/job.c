@@ -2,6 +2,7 @@
 #include <strings.h>
 
 #include "apiserver/kinds/internal.h"
+#include "apiserver/registry/registry.h"
 #include "base/ktime.h"
 #include "sys/cron_schedule.h"
 #include "sys/tzone.h"
@@ -191,9 +192,34 @@ static const char *job_field(const struct kj_val *obj, const char *path, struct 
     const char *s = v_text(obj, "status.succeeded", a);
     return *s ? s : "0";
 }
+
+static void warn_of_job(struct api_call *call, const char *path, const struct kj_val *spec)
+{
+    enum { COMPLETIONS_SOFT = 100000, PARALLELISM_SOFT = 10000 };
+
+    if (streq(v_str(spec, "completionMode"), "Indexed") &&
+        kj_i64_or(kj_get(spec, "completions"), 0) > COMPLETIONS_SOFT &&
+        kj_i64_or(kj_get(spec, "parallelism"), 0) > PARALLELISM_SOFT)
+        api_warn(call,
+                 "%s: In Indexed Jobs with a number of completions higher than 10^5 and a "
+                 "parallelism higher than 10^4, Kubernetes might not be able to track "
+                 "completedIndexes when a big number of indexes fail",
+                 path);
+    warn_of_pod(call, arena_printf(call->arena, "%s.template.", path), kj_get(spec, "template"));
+}
+
+static void job_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                     const struct kj_val *old)
+{
+    if (verb == RES_CREATE)
+        warn_of_name(call, obj, WARN_POD_NAMES);
+    if (verb != RES_STATUS && spec_changed(obj, old))
+        warn_of_job(call, "spec", kj_get(obj, "spec"));
+}
 const struct res_strategy job_strategy = { .set_defaults = job_set_defaults,
                                            .prepare = job_prepare,
                                            .validate = job_validate,
+                                           .warn = job_warn,
                                            .field = job_field };
 
 /* ---- cron jobs ------------------------------------------------------------------------------- */
@@ -305,9 +331,27 @@ static void cronjob_validate(enum res_verb verb, const struct kj_val *obj, const
     check_job_spec(&c, "spec.jobTemplate.spec", kj_path(spec, "jobTemplate.spec"));
     check_job_template(&c, kj_path(spec, "jobTemplate.spec"));
 }
+
+static void cronjob_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                         const struct kj_val *old)
+{
+    const struct kj_val *spec = kj_get(obj, "spec");
+
+    if (verb == RES_STATUS)
+        return;
+    if (verb == RES_CREATE)
+        warn_of_name(call, obj, WARN_POD_NAMES);
+    if (spec_changed(obj, old))
+        warn_of_job(call, "spec.jobTemplate.spec", kj_path(spec, "jobTemplate.spec"));
+    if (verb == RES_UPDATE && strstr(v_str(spec, "schedule"), "TZ"))
+        api_warn(call, "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "
+                       "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for "
+                       "more details");
+}
 const struct res_strategy cronjob_strategy = { .set_defaults = cronjob_set_defaults,
                                                .prepare = cronjob_prepare,
-                                               .validate = cronjob_validate };
+                                               .validate = cronjob_validate,
+                                               .warn = cronjob_warn };
 
 /* ---- columns --------------------------------------------------------------------------------- */
 

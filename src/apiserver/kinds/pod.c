@@ -150,7 +150,7 @@ static void check_status(struct check *c, const struct kj_val *status)
     if (*v_str(status, "nominatedNodeName"))
         check_dns_subdomain(c, "status.nominatedNodeName", v_str(status, "nominatedNodeName"));
     for (size_t i = 0; kj_next(&it, NULL, &v); i++)
-        check_ip(c, at(c, "status.podIPs[%zu]", i), v_str(v, "ip"));
+        (void)check_ip_loosely(c, at(c, "status.podIPs[%zu]", i), v_str(v, "ip"));
 }
 
 static void pod_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
@@ -246,9 +246,33 @@ static void pod_subresource(struct apiserver *s, struct api_call *c)
     }
 }
 
+static void warn_of_ips(struct api_call *call, const struct kj_val *status, const char *list)
+{
+    struct kj_iter it = kj_iter(kj_get(status, list));
+    const struct kj_val *v;
+
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++)
+        warn_of_ip(call, v_str(v, "ip"), "status.%s[%zu].ip", list, i);
+}
+
+/* Updates come often, and not from people: nothing is said of them. */
+static void pod_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                     const struct kj_val *old)
+{
+    (void)old;
+    if (verb == RES_CREATE) {
+        warn_of_name(call, obj, "the Pod's hostname");
+        warn_of_pod(call, "", obj);
+    } else if (verb == RES_STATUS) {
+        warn_of_ips(call, kj_get(obj, "status"), "podIPs");
+        warn_of_ips(call, kj_get(obj, "status"), "hostIPs");
+    }
+}
+
 const struct res_strategy pod_strategy = { .set_defaults = pod_set_defaults,
                                            .prepare = pod_prepare,
                                            .validate = pod_validate,
+                                           .warn = pod_warn,
                                            .field = pod_field,
                                            .grace = pod_grace,
                                            .subresource = pod_subresource };

@@ -50,7 +50,8 @@ static void check_dns(struct check *c, const char *path, const struct kj_val *sp
                     as_json(c, kj_get(config, "nameservers")),
                     "must not have more than %d nameservers", NAMESERVERS_MAX);
     for (size_t i = 0; kj_next(&it, NULL, &v); i++)
-        check_ip(c, at(c, "%s.dnsConfig.nameservers[%zu]", path, i), kj_str_or(v, ""));
+        (void)check_ip_loosely(c, at(c, "%s.dnsConfig.nameservers[%zu]", path, i),
+                               kj_str_or(v, ""));
 }
 
 static void check_host_aliases(struct check *c, const char *path, const struct kj_val *list)
@@ -59,7 +60,7 @@ static void check_host_aliases(struct check *c, const char *path, const struct k
     const struct kj_val *v, *name;
 
     for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
-        check_ip(c, at(c, "%s[%zu].ip", path, i), v_str(v, "ip"));
+        (void)check_ip_loosely(c, at(c, "%s[%zu].ip", path, i), v_str(v, "ip"));
         names = kj_iter(kj_get(v, "hostnames"));
         for (size_t k = 0; kj_next(&names, NULL, &name); k++)
             check_dns_subdomain(c, at(c, "%s[%zu].hostnames[%zu]", path, i, k),

@@ -285,7 +285,7 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
         return false;
     }
     if (x->r->strategy && x->r->strategy->warn)
-        x->r->strategy->warn(c, x->ch.verb, kj_root(*ret_fresh));
+        x->r->strategy->warn(c, x->ch.verb, kj_root(*ret_fresh), old);
     int e = admission_validate(c->s, &req, kj_root(*ret_fresh), &err);
     if (e < 0 && e != -EINPROGRESS)
         api_fail_admission(c, &err);

@@ -168,7 +168,7 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
     object_validate(c->s, r, RES_CREATE, kj_root(*ret_frozen), NULL, errors, NULL);
     if (field_errors_count(errors) == 0) {
         if (r->strategy && r->strategy->warn)
-            r->strategy->warn(c, RES_CREATE, kj_root(*ret_frozen));
+            r->strategy->warn(c, RES_CREATE, kj_root(*ret_frozen), NULL);
         return obj;
     }
     api_fail_invalid(c, str_or(kj_mstr_get(kj_mget(object_meta(d, obj), "name")), ""), errors);

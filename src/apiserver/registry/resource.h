@@ -66,8 +66,10 @@ struct res_strategy {
     bool (*still_free)(struct apiserver *s, const struct kj_val *obj);
     void (*validate)(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
                      struct field_errors *errors);
-    /* Tells by api_warn() what is taken and better written otherwise. */
-    void (*warn)(struct api_call *c, enum res_verb verb, const struct kj_val *obj);
+    /* Tells by api_warn() what is taken and better written otherwise. Asked for what was found
+     * valid, before the steps of admission that only look; old: NULL on create. */
+    void (*warn)(struct api_call *c, enum res_verb verb, const struct kj_val *obj,
+                 const struct kj_val *old);
     /* What depends on other objects of the server. */
     void (*validate_in)(struct apiserver *s, enum res_verb verb, const struct kj_val *obj,
                         const struct kj_val *old, struct field_errors *errors);
