@@ -355,3 +355,194 @@ def what_is_refused_is_not_warned_of(t):
     a = t.post(t.pods(), pod('p', {**BAD, 'restartPolicy': 'Maybe'}))
     t.code(a, 422)
     t.eq(told(a), [], 'warnings')
+
+# ---- addresses ----
+
+LATER = 'will be considered invalid in a future Kubernetes release'
+SVC = '/api/v1/namespaces/{ns}/services'
+
+
+def service(type_='ClusterIP', annotations=None, **spec):
+    return {'metadata': {'name': 's', **({'annotations': annotations} if annotations else {})},
+            'spec': {'type': type_, 'ports': [{'port': 80}], **spec}}
+
+
+def odd_ip(path, ip, good):
+    return f'{path}: non-standard IP address "{ip}" {LATER}: use "{good}"'
+
+
+def odd_cidr(path, cidr, good):
+    return f'{path}: non-standard CIDR value "{cidr}" {LATER}: use "{good}"'
+
+
+def canonical(path, cidr, good):
+    return f'{path}: IPv6 CIDR value "{cidr}" should be in RFC 5952 canonical format ("{good}")'
+
+
+def ambiguous(path, cidr, net, one):
+    return f'{path}: CIDR value "{cidr}" is ambiguous in this context (should be "{net}" or "{one}"?)'
+
+
+CIDRS = [
+    ('10.0.0.0/8', []), ('fd00::/8', []), ('0.0.0.0/0', []),
+    ('10.1.2.3/8', [(ambiguous, '10.0.0.0/8', '10.1.2.3/32')]),
+    ('010.0.0.0/8', [(odd_cidr, '10.0.0.0/8')]),
+    ('10.0.0.0/08', [(odd_cidr, '10.0.0.0/8')]),
+    ('010.1.0.0/8', [(ambiguous, '10.0.0.0/8', '10.1.0.0/32'), (odd_cidr, '10.0.0.0/8')]),
+    ('::ffff:10.0.0.0/104', [(odd_cidr, '10.0.0.0/8')]),
+    ('::ffff:10.1.0.0/104', [(ambiguous, '10.0.0.0/8', '10.1.0.0/128'), (odd_cidr, '10.0.0.0/8')]),
+    ('FD00::/8', [(canonical, 'fd00::/8')]),
+    ('fd00:0::/32', [(canonical, 'fd00::/32')]),
+    ('fd00::1/64', [(ambiguous, 'fd00::/64', 'fd00::1/128')]),
+    ('fd00::/064', [(odd_cidr, 'fd00::/64')]),
+]
+
+
+def of_cidrs(path):
+    """The warnings of all CIDRS in a list at this path."""
+    return [text(f'{path}[{i}]', cidr, *rest) for i, (cidr, warnings) in enumerate(CIDRS) for text, *rest in warnings]
+
+
+warn('service', SVC, [
+    ('nothing', service(), []),
+    ('topology', service(annotations={'service.kubernetes.io/topology-aware-hints': 'auto'}),
+     ['annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead']),
+    ('headless', service(clusterIP='None', externalIPs=['1.2.3.4'], loadBalancerIP='1.2.3.5', sessionAffinity='ClientIP'),
+     [f'spec.{f} is ignored for headless services' for f in ('loadBalancerIP', 'externalIPs', 'SessionAffinity')]),
+    ('addresses', service(externalIPs=['1.2.3.4', '01.2.3.4', 'FD00::1'], loadBalancerIP='001.2.3.5'),
+     [odd_ip('spec.externalIPs[1]', '01.2.3.4', '1.2.3.4'), 'spec.externalIPs[2]: IPv6 address "FD00::1" should be in RFC 5952 canonical '
+      'format ("fd00::1")', odd_ip('spec.loadBalancerIP', '001.2.3.5', '1.2.3.5')]),
+    ('source_ranges', service('LoadBalancer', loadBalancerSourceRanges=[c for c, _ in CIDRS] + [' 10.1.0.0/8 ']),
+     of_cidrs('spec.loadBalancerSourceRanges')),
+    ('external_name', service('ExternalName', externalName='a.b', externalIPs=['1.2.3.4']),
+     ['spec.externalIPs is ignored when spec.type is "ExternalName"']),
+    ('ignored_name', service(externalName='a.b'), ['spec.externalName is ignored when spec.type is not "ExternalName"']),
+    ('distribution', service(trafficDistribution='PreferClose'),
+     ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"']),
+    ('same_zone', service(trafficDistribution='PreferSameZone'), []),
+])
+warn('network_policy', '/apis/networking.k8s.io/v1/namespaces/{ns}/networkpolicies', [
+    ('blocks', {'metadata': {'name': 'n'}, 'spec': {'podSelector': {}, 'ingress': [{}, {'from': [{'podSelector': {}}] + [
+        {'ipBlock': {'cidr': c}} for c, _ in CIDRS]}], 'egress': [{'to': [{'ipBlock': {'cidr': '010.0.0.0/8', 'except': ['10.1.0.0/16', '10.02.0.0/16']}}]}]}},
+     [text(f'spec.ingress[1].from[{i + 1}].ipBlock.cidr', cidr, *rest) for i, (cidr, warnings) in enumerate(CIDRS) for text, *rest in warnings] +
+     [odd_cidr('spec.egress[0].to[0].ipBlock.cidr', '010.0.0.0/8', '10.0.0.0/8'),
+      odd_cidr('spec.egress[0].to[0].ipBlock.except[1]', '10.02.0.0/16', '10.2.0.0/16')]),
+])
+warn('ingress', '/apis/networking.k8s.io/v1/namespaces/{ns}/ingresses', [
+    (n, {'metadata': {'name': 'i', 'annotations': {'kubernetes.io/ingress.class': 'x'}},
+         'spec': {'defaultBackend': {'service': {'name': 's', 'port': {'number': 80}}}, **more}}, w)
+    for n, more, w in (('class', {}, ['annotation "kubernetes.io/ingress.class" is deprecated, please use \'spec.ingressClassName\' instead']),)])
+
+
+@check
+def addresses_of_load_balancers_are_warned_of(t):
+    t.make(t.at('services'), service('LoadBalancer'))
+    t.make(t.at('ingresses', 'networking.k8s.io'), {
+        'metadata': {'name': 's'}, 'spec': {'defaultBackend': {'service': {'name': 's', 'port': {'number': 80}}}}})
+    for path, ip in ((f'{t.at("services")}/s/status', {'ip': '01.2.3.4', 'ipMode': 'VIP'}),
+                     (f'{t.at("ingresses", "networking.k8s.io")}/s/status', {'ip': '01.2.3.4'})):
+        a = t.patch(path, {'status': {'loadBalancer': {'ingress': [{'hostname': 'a.b'}, ip]}}}, MERGE)
+        t.code(a, 200)
+        t.eq(told(a), [odd_ip('status.loadBalancer.ingress[1]', '01.2.3.4', '1.2.3.4')], f'warnings of {path}')
+
+
+@check
+def an_update_of_a_service_is_warned_of(t):
+    t.make(t.at('services'), service(trafficDistribution='PreferClose'))
+    t.eq(touch(t, f'{t.at("services")}/s'), ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'], 'warnings')
+
+
+@check
+def an_update_of_an_ingress_is_not_warned_of(t):
+    path = t.at('ingresses', 'networking.k8s.io')
+    t.make(path, {'metadata': {'name': 'i', 'annotations': {'kubernetes.io/ingress.class': 'x'}},
+                  'spec': {'defaultBackend': {'service': {'name': 's', 'port': {'number': 80}}}}})
+    t.eq(touch(t, f'{path}/i'), [], 'warnings')
+
+
+# ---- nodes, volumes, classes ----
+
+warn('node', '/api/v1/nodes', [
+    ('nothing', node('warned-n'), []),
+    ('config_source', {**node('warned-n'), 'spec': {'configSource': {'configMap': {'name': 'a', 'namespace': 'b', 'kubeletConfigKey': 'k'}}}}, []),
+    ('external_id', {**node('warned-n'), 'spec': {'externalID': 'x'}}, ['spec.externalID: this field is deprecated, and is unused by Kubernetes']),
+    ('pod_cidrs', {**node('warned-n'), 'spec': {'podCIDR': '10.1.0.0/8', 'podCIDRs': ['10.1.0.0/8', 'FD00::/8']}},
+     [ambiguous('spec.podCIDRs[0]', '10.1.0.0/8', '10.0.0.0/8', '10.1.0.0/32'), canonical('spec.podCIDRs[1]', 'FD00::/8', 'fd00::/8')]),
+])
+
+
+def pv(source=None, annotations=None, **spec):
+    return {'metadata': {'name': 'warned-pv', **({'annotations': annotations} if annotations else {})},
+            'spec': {'capacity': {'storage': '1Gi'}, 'accessModes': ['ReadWriteOnce'], **(source or {'hostPath': {'path': '/x'}}), **spec}}
+
+
+CLASS, BETA_CLASS = 'deprecated since v1.8; use "storageClassName" attribute instead', 'volume.beta.kubernetes.io/storage-class'
+warn('volume', '/api/v1/persistentvolumes', [
+    ('nothing', pv(), []),
+    ('annotations', pv({'nfs': {'server': 's', 'path': '/'}}, annotations={'volume.beta.kubernetes.io/mount-options': 'ro', BETA_CLASS: 'x'}),
+     [f'metadata.annotations[{BETA_CLASS}]: {CLASS}',
+      'metadata.annotations[volume.beta.kubernetes.io/mount-options]: deprecated since v1.31; use "mountOptions" attribute instead']),
+    ('recycle', pv(persistentVolumeReclaimPolicy='Recycle', nodeAffinity={'required': {'nodeSelectorTerms': node_terms([('beta.kubernetes.io/arch', 'x')])}}),
+     ['spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic '
+      f'provisioning.', f'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.kubernetes.io/arch is {ARCH}']),
+] + [(k.lower(), pv({k: source}), [f'spec.{said}: deprecated in {when}']) for k, source, said, when in (
+    ('cephfs', {'monitors': ['m']}, 'cephfs', 'v1.28, non-functional in v1.31+'),
+    ('photonPersistentDisk', {'pdID': 'x'}, 'photonPersistentDisk', 'v1.11, non-functional in v1.16+'),
+    ('scaleIO', {'gateway': 'g', 'system': 's', 'secretRef': {'name': 's', 'namespace': 'n'}, 'volumeName': 'v'}, 'scaleIO',
+     'v1.16, non-functional in v1.22+'),
+    ('storageos', {'volumeName': 'v', 'volumeNamespace': 'n'}, 'storageOS', 'v1.22, non-functional in v1.25+'),
+    ('glusterfs', {'endpoints': 'e', 'path': 'p'}, 'glusterfs', 'v1.25, non-functional in v1.26+'),
+    ('rbd', {'monitors': ['m'], 'image': 'i'}, 'rbd', 'v1.28, non-functional in v1.31+'))
+] + [('flocker', pv({'flocker': {'datasetName': 'd'}}), [])])
+warn('claim', '/api/v1/namespaces/{ns}/persistentvolumeclaims', [
+    ('nothing', {'metadata': {'name': 'c'}, 'spec': claim()}, []),
+    ('class', {'metadata': {'name': 'c', 'annotations': {BETA_CLASS: 'x'}}, 'spec': claim(requests={'storage': '1500m'}, limits={'storage': '2.5'})},
+     [f'metadata.annotations[{BETA_CLASS}]: {CLASS}', f'spec.resources.requests[storage]: {fraction("1500m")}',
+      f'spec.resources.limits[storage]: {fraction("2500m")}']),
+])
+warn('storage_class', '/apis/storage.k8s.io/v1/storageclasses', [
+    ('topologies', {'metadata': {'name': 'warned-sc'}, 'provisioner': 'x', 'allowedTopologies': [{'matchLabelExpressions': [
+        {'key': 'a', 'values': ['x']}, {'key': 'failure-domain.beta.kubernetes.io/zone', 'values': ['z']}]}]},
+     [f'allowedTopologies[0].matchLabelExpressions[1].key: {ZONE}'])])
+warn('capacity', '/apis/storage.k8s.io/v1/namespaces/{ns}/csistoragecapacities', [
+    ('topology', {'metadata': {'name': 'c'}, 'storageClassName': 'x', 'nodeTopology': {
+        'matchLabels': {'beta.kubernetes.io/arch': 'x'},
+        'matchExpressions': [{'key': 'failure-domain.beta.kubernetes.io/zone', 'operator': 'In', 'values': ['z']}]}},
+     [f'nodeTopology.matchExpressions[0].key: failure-domain.beta.kubernetes.io/zone is {ZONE}',
+      f'nodeTopology.matchLabels.beta.kubernetes.io/arch: {ARCH}'])])
+TOKENS = ('spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in '
+          'volume attributes')
+warn('csi_driver', '/apis/storage.k8s.io/v1/csidrivers', [
+    (n, {'metadata': {'name': 'warned.csi'}, 'spec': spec}, w) for n, spec, w in (
+        ('nothing', {}, []), ('tokens', {'tokenRequests': [{'audience': 'a'}]}, [TOKENS]),
+        ('tokens_in_secrets', {'tokenRequests': [{'audience': 'a'}], 'serviceAccountTokenInSecrets': False}, []))])
+warn('runtime_class', '/apis/node.k8s.io/v1/runtimeclasses', [
+    ('selector', {'metadata': {'name': 'warned-rc'}, 'handler': 'x', 'scheduling': {'nodeSelector': {'beta.kubernetes.io/arch': 'x'}}},
+     [f'scheduling.nodeSelector: {ARCH}'])])
+warn('quota', '/api/v1/namespaces/{ns}/resourcequotas', [
+    ('requests_above_limits', {'metadata': {'name': 'q'}, 'spec': {'hard': {
+        'cpu': '3', 'limits.cpu': '2', 'memory': '5Gi', 'requests.memory': '1Gi', 'limits.memory': '2Gi',
+        'requests.ephemeral-storage': '2Gi', 'limits.ephemeral-storage': '1Gi'}}},
+     ['ResourceQuota cpu (3) should be less than limits.cpu (2)',
+      'ResourceQuota requests.ephemeral-storage (2Gi) should be less than limits.ephemeral-storage (1Gi)'])])
+
+
+@check
+def secrets_of_an_account_are_warned_of_once(t):
+    path, note = t.at('serviceaccounts'), {'kubernetes.io/enforce-mountable-secrets': 'true'}
+    want = ['metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to isolate access '
+            'to mounted secrets']
+    a = t.post(path, {'metadata': {'name': 'a', 'annotations': note}})
+    t.eq(told(t.code(a, 201)), want, 'warnings')
+    t.eq(touch(t, f'{path}/a'), [], 'warnings of an update')
+    t.make(path, {'metadata': {'name': 'b'}})
+    t.eq(told(t.code(t.patch(f'{path}/b', {'metadata': {'annotations': note}}, MERGE), 200)), want, 'warnings of another')
+
+
+@check
+def a_csi_driver_is_warned_of_when_its_tokens_change(t):
+    path, name = '/apis/storage.k8s.io/v1/csidrivers', t.name('csi')
+    t.make(path, {'metadata': {'name': name}, 'spec': {'tokenRequests': [{'audience': 'a'}]}})
+    t.eq(touch(t, f'{path}/{name}'), [], 'warnings')
+    a = t.patch(f'{path}/{name}', {'spec': {'tokenRequests': [{'audience': 'b'}]}}, MERGE)
+    t.eq(told(t.code(a, 200)), [TOKENS], 'warnings')

@@ -38,6 +38,13 @@ static bool parse_octets(const char *s, uint32_t *ret, bool *zeros)
     return true;
 }
 
+static void see_mapped(struct address *a)
+{
+    a->is_four = a->mapped = IN6_IS_ADDR_V4MAPPED(&a->six);
+    memcpy(&a->four, a->six.s6_addr + 12, sizeof a->four);
+    a->four = ntohl(a->four);
+}
+
 static bool address_parse(const char *s, struct address *ret)
 {
     char text[INET6_ADDRSTRLEN + sizeof "255.255.255.255"];
@@ -57,11 +64,7 @@ static bool address_parse(const char *s, struct address *ret)
     }
     if (inet_pton(AF_INET6, s, &ret->six) != 1)
         return false;
-    if (IN6_IS_ADDR_V4MAPPED(&ret->six)) {
-        memcpy(&ret->four, ret->six.s6_addr + 12, sizeof ret->four);
-        ret->four = ntohl(ret->four);
-        ret->is_four = ret->mapped = true;
-    }
+    see_mapped(ret);
     return true;
 }
 
@@ -134,6 +137,84 @@ void check_endpoint_ip(struct check *c, const char *path, const char *s)
                     "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
 }
 
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+enum { BITS_V4 = 32, BITS_V6 = 128, BITS_MAPPED = 96 };
+
+struct range {
+    struct address ip;
+    int bits, total; /* of the prefix; of an address as it is written */
+    bool zeros;      /* the prefix begins with a zero that says nothing */
+};
+
+static bool range_parse(const char *s, struct range *ret)
+{
+    const char *slash = strchr(s, '/'), *prefix = slash ? slash + 1 : "";
+    size_t n = slash ? (size_t)(slash - s) : 0, digits = strspn(prefix, "0123456789");
+    char ip[2 * INET6_ADDRSTRLEN];
+
+    if (!slash || n >= sizeof ip || !digits || prefix[digits])
+        return false;
+    memcpy(ip, s, n);
+    ip[n] = '\0';
+    *ret = (struct range){ .total = strchr(ip, ':') ? BITS_V6 : BITS_V4,
+                           .zeros = digits > 1 && *prefix == '0' };
+    long bits = strtol(prefix, NULL, 10);
+    if (bits > ret->total || !address_parse(ip, &ret->ip))
+        return false;
+    ret->bits = (int)bits;
+    return true;
+}
+
+/* Its first address: nothing is left behind the prefix. */
+static struct address range_first(const struct range *r)
+{
+    struct address a = r->ip;
+
+    if (r->total == BITS_V4) {
+        a.four = r->bits ? a.four & UINT32_MAX << (BITS_V4 - r->bits) : 0;
+        return a;
+    }
+    for (int i = r->bits; i < BITS_V6; i++)
+        a.six.s6_addr[i / 8] &= (uint8_t) ~(0x80 >> i % 8);
+    see_mapped(&a);
+    return a;
+}
+
+bool cidr_parse(const char *s, struct cidr *ret)
+{
+    struct range r;
+
+    if (!range_parse(s, &r))
+        return false;
+    struct address a = r.ip;
+    bool mapped = a.mapped && r.bits >= BITS_MAPPED;
+    *ret = (struct cidr){ .bits = mapped ? r.bits - BITS_MAPPED : r.bits,
+                          .total = mapped ? BITS_V4 : r.total };
+    uint32_t four = htonl(a.four);
+    if (ret->total == BITS_V4)
+        memcpy(ret->bytes, &four, sizeof four);
+    else
+        memcpy(ret->bytes, a.six.s6_addr, sizeof a.six.s6_addr);
+    return true;
+}
+
+bool check_parsed_cidr(struct check *c, const char *path, const char *s, struct cidr *ret)
+{
+    if (cidr_parse(s, ret))
+        return true;
+    err_invalid(c, path, s, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+    return false;
+}
+
+void check_cidr(struct check *c, const char *path, const char *s)
+{
+    struct cidr parsed;
+    check_parsed_cidr(c, path, s, &parsed);
+}
+
+/* ---- warnings -------------------------------------------------------------------------------- */
+
 void warn_of_ip(struct api_call *call, const char *s, const char *fmt, ...)
 {
     struct address a;
@@ -156,4 +237,44 @@ void warn_of_ip(struct api_call *call, const char *s, const char *fmt, ...)
     else
         api_warn(call, "%s: IPv6 address %s should be in RFC 5952 canonical format (\"%s\")", path,
                  text_quoted(call->arena, s), canonical);
+}
+
+/* Which of its two halves was meant: the network, or the one address? */
+static void warn_of_ambiguity(struct api_call *call, const char *path, const char *s,
+                              const struct range *r, const char *network)
+{
+    api_warn(
+        call, "%s: CIDR value %s is ambiguous in this context (should be \"%s\" or \"%s/%d\"?)",
+        path, text_quoted(call->arena, s), network, address_text(call->arena, &r->ip), r->total);
+}
+
+void warn_of_cidr(struct api_call *call, const char *s, const char *fmt, ...)
+{
+    struct range r;
+    va_list ap;
+
+    if (!range_parse(s, &r))
+        return;
+    struct address first = range_first(&r);
+    bool odd = r.zeros || r.ip.zeros || r.ip.mapped;
+    bool ambiguous =
+        r.total == BITS_V4 ? first.four != r.ip.four : !IN6_ARE_ADDR_EQUAL(&first.six, &r.ip.six);
+    int bits = r.total == BITS_V6 && first.is_four ? r.bits - BITS_MAPPED : r.bits;
+    const char *network =
+        arena_printf(call->arena, "%s/%d", address_text(call->arena, &first), bits);
+    if (!odd && !ambiguous && (r.total == BITS_V4 || streq(s, network)))
+        return;
+    va_start(ap, fmt);
+    const char *path = warn_path(call, fmt, ap);
+    va_end(ap);
+    if (ambiguous)
+        warn_of_ambiguity(call, path, s, &r, network);
+    if (odd)
+        api_warn(call,
+                 "%s: non-standard CIDR value %s will be considered invalid in a future Kubernetes "
+                 "release: use \"%s\"",
+                 path, text_quoted(call->arena, s), network);
+    if (!ambiguous && !odd)
+        api_warn(call, "%s: IPv6 CIDR value %s should be in RFC 5952 canonical format (\"%s\")",
+                 path, text_quoted(call->arena, s), network);
 }

@@ -227,7 +227,30 @@ static void quota_validate(enum res_verb verb, const struct kj_val *obj, const s
     if (verb != RES_STATUS)
         check_quota(&c, kj_get(obj, "spec"));
 }
-const struct res_strategy quota_strategy = { .prepare = quota_prepare, .validate = quota_validate };
+
+/* Requests above limits, which no pod can use up. */
+static void quota_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                       const struct kj_val *old)
+{
+    static const char *const names[] = { "cpu", "memory", "storage", "ephemeral-storage" };
+    enum { BARE = 2 /* the first of them: what a pod requests, without a word before it */ };
+    const struct kj_val *hard = kj_path(obj, "spec.hard");
+    struct qty request, limit;
+
+    (void)old;
+    for (size_t i = 0; verb == RES_CREATE && i < ARRAY_LEN(names); i++) {
+        const char *r = arena_printf(call->arena, "requests.%s", names[i]),
+                   *l = arena_printf(call->arena, "limits.%s", names[i]);
+        if (i < BARE && !v_has(hard, r))
+            r = names[i];
+        if (v_qty(hard, r, &request) && v_qty(hard, l, &limit) && qty_cmp(request, limit) > 0)
+            api_warn(call, "ResourceQuota %s (%s) should be less than %s (%s)", r, v_str(hard, r),
+                     l, v_str(hard, l));
+    }
+}
+const struct res_strategy quota_strategy = { .prepare = quota_prepare,
+                                             .validate = quota_validate,
+                                             .warn = quota_warn };
 
 static void quota_cell(const struct kj_val *obj, bool limits, struct strbuf *out)
 {

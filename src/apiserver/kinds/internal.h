@@ -192,6 +192,14 @@ bool check_ip_strictly(struct check *c, const char *path, const char *s);
 void check_endpoint_ip(struct check *c, const char *path, const char *s);
 /* Tells the sender of an unusual form which one is better. */
 void warn_of_ip(struct api_call *call, const char *s, const char *path_fmt, ...) PRINTF(3, 4);
+void warn_of_cidr(struct api_call *call, const char *s, const char *path_fmt, ...) PRINTF(3, 4);
+/* A range of addresses, in any form that was ever taken; IPv4 written as IPv6 counts as IPv4. */
+struct cidr {
+    unsigned char bytes[16];
+    int bits, total; /* of the prefix, of the family */
+};
+bool cidr_parse(const char *s, struct cidr *ret);
+bool check_parsed_cidr(struct check *c, const char *path, const char *s, struct cidr *ret);
 
 /* ---- warnings: warn.c, pod_warn.c, volume_warn.c ---------------------------------------------- */
 
@@ -210,6 +218,8 @@ void warn_of_name(struct api_call *call, const struct kj_val *obj, const char *u
 void warn_of_volumes(struct api_call *call, const char *at, const struct kj_val *volumes);
 void warn_of_claim_spec(struct api_call *call, const struct kj_val *spec, const char *path_fmt, ...)
     PRINTF(3, 4);
+/* Addresses of load balancers in the status of a service or an ingress. */
+void warn_of_balancers(struct api_call *call, const struct kj_val *obj);
 /* What to say of a label of nodes with this key; NULL: nothing. */
 const char *deprecated_node_label(const char *key);
 /* matchExpressions; the path is that of the object around them. */

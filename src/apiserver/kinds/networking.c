@@ -3,49 +3,13 @@
 #include <arpa/inet.h>
 
 #include "apiserver/kinds/internal.h"
+#include "apiserver/registry/registry.h"
 
-enum { CIDRS_MAX = 2, PREFIX_V4 = 32, PREFIX_V6 = 128, CONTROLLER_MAX = 250 };
+enum { CIDRS_MAX = 2, CONTROLLER_MAX = 250 };
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-struct cidr {
-    unsigned char bytes[16];
-    int bits, total; /* of the prefix, of the family */
-};
-
-static bool cidr_parse(const char *s, struct cidr *ret)
-{
-    const char *slash = strchr(s, '/');
-    char ip[INET6_ADDRSTRLEN];
-    char *end;
-
-    if (!slash || (size_t)(slash - s) >= sizeof ip || slash[1] < '0' || slash[1] > '9')
-        return false;
-    memcpy(ip, s, (size_t)(slash - s));
-    ip[slash - s] = '\0';
-    long bits = strtol(slash + 1, &end, 10);
-    ret->total = inet_pton(AF_INET, ip, ret->bytes) == 1    ? PREFIX_V4
-                 : inet_pton(AF_INET6, ip, ret->bytes) == 1 ? PREFIX_V6
-                                                            : 0;
-    ret->bits = (int)bits;
-    return ret->total && *end == '\0' && bits <= ret->total;
-}
-
-static bool check_parsed_cidr(struct check *c, const char *path, const char *s, struct cidr *ret)
-{
-    if (cidr_parse(s, ret))
-        return true;
-    err_invalid(c, path, s, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
-    return false;
-}
-
 /* Is b strictly inside a? */
-void check_cidr(struct check *c, const char *path, const char *s)
-{
-    struct cidr parsed;
-    check_parsed_cidr(c, path, s, &parsed);
-}
-
 static bool cidr_contains(const struct cidr *a, const struct cidr *b)
 {
     if (a->total != b->total || a->bits >= b->bits)
@@ -200,8 +164,24 @@ static void ingress_validate(enum res_verb verb, const struct kj_val *obj, const
     if (v_has(spec, "ingressClassName"))
         check_dns_subdomain(&c, "spec.ingressClassName", v_str(spec, "ingressClassName"));
 }
+
+static void ingress_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                         const struct kj_val *old)
+{
+    static const char note[] = "kubernetes.io/ingress.class";
+
+    (void)old;
+    if (verb == RES_STATUS)
+        warn_of_balancers(call, obj);
+    else if (verb == RES_CREATE && kj_get(kj_path(obj, "metadata.annotations"), note) &&
+             !v_has(kj_get(obj, "spec"), "ingressClassName"))
+        api_warn(call,
+                 "annotation \"%s\" is deprecated, please use 'spec.ingressClassName' instead",
+                 note);
+}
 const struct res_strategy ingress_strategy = { .prepare = ingress_prepare,
-                                               .validate = ingress_validate };
+                                               .validate = ingress_validate,
+                                               .warn = ingress_warn };
 
 TEXT_CELL(cell_class, "spec.ingressClassName", "<none>")
 
@@ -408,8 +388,40 @@ static void network_policy_validate(enum res_verb verb, const struct kj_val *obj
     for (size_t i = 0; kj_next(&it, NULL, &v); i++)
         check_enum(&c, at(&c, "spec.policyTypes[%zu]", i), kj_str_or(v, ""), types, false);
 }
+
+static void warn_of_blocks(struct api_call *call, const struct kj_val *rule, const char *direction,
+                           size_t i, const char *peers)
+{
+    struct kj_iter it = kj_iter(kj_get(rule, peers)), except;
+    const struct kj_val *peer, *v;
+
+    for (size_t k = 0; kj_next(&it, NULL, &peer); k++) {
+        const struct kj_val *block = kj_get(peer, "ipBlock");
+        warn_of_cidr(call, v_str(block, "cidr"), "spec.%s[%zu].%s[%zu].ipBlock.cidr", direction, i,
+                     peers, k);
+        except = kj_iter(kj_get(block, "except"));
+        for (size_t n = 0; kj_next(&except, NULL, &v); n++)
+            warn_of_cidr(call, kj_str_or(v, ""), "spec.%s[%zu].%s[%zu].ipBlock.except[%zu]",
+                         direction, i, peers, k, n);
+    }
+}
+
+static void network_policy_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                                const struct kj_val *old)
+{
+    static const char *const directions[][2] = { { "ingress", "from" }, { "egress", "to" } };
+
+    (void)verb, (void)old;
+    for (size_t d = 0; d < ARRAY_LEN(directions); d++) {
+        struct kj_iter it = kj_iter(kj_get(kj_get(obj, "spec"), directions[d][0]));
+        const struct kj_val *rule;
+        for (size_t i = 0; kj_next(&it, NULL, &rule); i++)
+            warn_of_blocks(call, rule, directions[d][0], i, directions[d][1]);
+    }
+}
 const struct res_strategy network_policy_strategy = { .set_defaults = network_policy_set_defaults,
-                                                      .validate = network_policy_validate };
+                                                      .validate = network_policy_validate,
+                                                      .warn = network_policy_warn };
 
 static void cell_pod_selector(const struct kj_val *obj, nsec_t now, struct strbuf *out)
 {

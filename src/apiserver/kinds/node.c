@@ -1,6 +1,4 @@
 /* node.c - nodes. */
-#include <arpa/inet.h>
-
 #include "apiserver/kinds/internal.h"
 #include "apiserver/registry/registry.h"
 
@@ -21,26 +19,13 @@ static void node_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
 static void node_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
                          const struct kj_val *old, nsec_t now)
 {
+    static const char source[] = "configSource";
+
     (void)now;
+    if (!v_has(kj_get(old, "spec"), source)) /* dynamic configuration of kubelets is gone */
+        kj_mdel(kj_mget(obj, "spec"), source, strlen(source));
     if (verb != RES_CREATE)
         prepare_status(verb, d, obj, old, "", "Node");
-}
-
-static bool is_cidr(const char *s)
-{
-    char addr[64];
-    unsigned char bin[16];
-    const char *slash = strchr(s, '/');
-    size_t n = slash ? (size_t)(slash - s) : 0;
-
-    if (!slash || n >= sizeof addr || !slash[1] || strspn(slash + 1, "0123456789") > 3 ||
-        slash[1 + strspn(slash + 1, "0123456789")])
-        return false;
-    memcpy(addr, s, n);
-    addr[n] = '\0';
-    if (inet_pton(AF_INET, addr, bin) == 1)
-        return atoi(slash + 1) <= 32;
-    return inet_pton(AF_INET6, addr, bin) == 1 && atoi(slash + 1) <= 128;
 }
 
 static void check_spec(struct check *c, const struct kj_val *spec)
@@ -51,9 +36,7 @@ static void check_spec(struct check *c, const struct kj_val *spec)
     check_taints(c, "metadata.taints",
                  kj_get(spec, "taints")); /* the server's path, strange as it is */
     for (size_t i = 0; kj_next(&it, NULL, &v); i++)
-        if (!is_cidr(kj_str_or(v, "")))
-            err_invalid(c, at(c, "spec.podCIDRs[%zu]", i), kj_str_or(v, ""),
-                        "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+        check_cidr(c, at(c, "spec.podCIDRs[%zu]", i), kj_str_or(v, ""));
 }
 
 static void check_update(struct check *c, const struct kj_val *spec, const struct kj_val *old)
@@ -93,9 +76,25 @@ static const char *node_field(const struct kj_val *obj, const char *path, struct
     return NULL;
 }
 
+static void node_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                      const struct kj_val *old)
+{
+    const struct kj_val *spec = kj_get(obj, "spec"), *v;
+    struct kj_iter it = kj_iter(kj_get(spec, "podCIDRs"));
+
+    (void)old;
+    if (verb == RES_STATUS)
+        return;
+    if (*v_str(spec, "externalID"))
+        api_warn(call, "spec.externalID: this field is deprecated, and is unused by Kubernetes");
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++)
+        warn_of_cidr(call, kj_str_or(v, ""), "spec.podCIDRs[%zu]", i);
+}
+
 const struct res_strategy node_strategy = { .set_defaults = node_set_defaults,
                                             .prepare = node_prepare,
                                             .validate = node_validate,
+                                            .warn = node_warn,
                                             .field = node_field,
                                             .subresource = object_proxy };
 

@@ -3,6 +3,7 @@
 #include "api/names.h"
 #include "apiserver/authn/token_request.h"
 #include "apiserver/kinds/internal.h"
+#include "apiserver/registry/registry.h"
 #include "base/map.h"
 
 static bool is_exposed(const char *type)
@@ -225,15 +226,96 @@ static const char *service_field(const struct kj_val *obj, const char *path, str
     return NULL;
 }
 
+/* ---- warnings -------------------------------------------------------------------------------- */
+
+static void warn_of_each_ip(struct api_call *call, const struct kj_val *spec, const char *list)
+{
+    struct kj_iter it = kj_iter(kj_get(spec, list));
+    const struct kj_val *v;
+
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++)
+        warn_of_ip(call, kj_str_or(v, ""), "spec.%s[%zu]", list, i);
+}
+
+static void warn_of_ignored(struct api_call *call, const struct kj_val *spec)
+{
+    if (*v_str(spec, "loadBalancerIP"))
+        api_warn(call, "spec.loadBalancerIP is ignored for headless services");
+    if (kj_len(kj_get(spec, "externalIPs")) > 0)
+        api_warn(call, "spec.externalIPs is ignored for headless services");
+    if (!streq(v_str(spec, "sessionAffinity"), "None"))
+        api_warn(call, "spec.SessionAffinity is ignored for headless services");
+}
+
+static void warn_of_service(struct api_call *call, const struct kj_val *spec)
+{
+    struct kj_iter it = kj_iter(kj_get(spec, "loadBalancerSourceRanges"));
+    bool named = streq(v_str(spec, "type"), "ExternalName");
+    bool headless = streq(v_str(spec, "clusterIP"), "None");
+    const struct kj_val *v;
+
+    if (!headless && *v_str(spec, "clusterIP"))
+        warn_of_each_ip(call, spec, "clusterIPs");
+    if (headless && streq(v_str(spec, "type"), "ClusterIP"))
+        warn_of_ignored(call, spec);
+    warn_of_each_ip(call, spec, "externalIPs");
+    if (*v_str(spec, "loadBalancerIP"))
+        warn_of_ip(call, v_str(spec, "loadBalancerIP"), "spec.loadBalancerIP");
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++)
+        warn_of_cidr(call, kj_str_or(v, ""), "spec.loadBalancerSourceRanges[%zu]", i);
+    if (named && kj_len(kj_get(spec, "externalIPs")) > 0)
+        api_warn(call, "spec.externalIPs is ignored when spec.type is \"ExternalName\"");
+    if (!named && *v_str(spec, "externalName"))
+        api_warn(call, "spec.externalName is ignored when spec.type is not \"ExternalName\"");
+    if (streq(v_str(spec, "trafficDistribution"), "PreferClose"))
+        api_warn(call, "spec.trafficDistribution: \"PreferClose\" is deprecated; use "
+                       "\"PreferSameZone\"");
+}
+
+static void service_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                         const struct kj_val *old)
+{
+    static const char hints[] = "service.kubernetes.io/topology-aware-hints";
+
+    (void)old;
+    if (verb == RES_STATUS) {
+        warn_of_balancers(call, obj);
+        return;
+    }
+    if (kj_get(kj_path(obj, "metadata.annotations"), hints))
+        api_warn(call,
+                 "annotation %s is deprecated, please use service.kubernetes.io/topology-mode "
+                 "instead",
+                 hints);
+    warn_of_service(call, kj_get(obj, "spec"));
+}
+
+/* Once: who has the annotation since before knows. */
+static void serviceaccount_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                                const struct kj_val *old)
+{
+    static const char note[] = "kubernetes.io/enforce-mountable-secrets";
+
+    (void)verb;
+    if (kj_get(kj_path(obj, "metadata.annotations"), note) &&
+        !kj_get(kj_path(old, "metadata.annotations"), note))
+        api_warn(call,
+                 "metadata.annotations[%s]: deprecated in v1.32+; prefer separate namespaces to "
+                 "isolate access to mounted secrets",
+                 note);
+}
+
 const struct res_strategy service_strategy = { .set_defaults = service_set_defaults,
                                                .prepare = service_prepare,
                                                .allocate = service_allocate,
                                                .still_free = service_still_free,
                                                .validate = service_validate,
+                                               .warn = service_warn,
                                                .field = service_field,
                                                .subresource = object_proxy };
 /* Its one subresource is "token". */
-const struct res_strategy serviceaccount_strategy = { .subresource = token_request };
+const struct res_strategy serviceaccount_strategy = { .warn = serviceaccount_warn,
+                                                      .subresource = token_request };
 
 /* ---- columns --------------------------------------------------------------------------------- */
 

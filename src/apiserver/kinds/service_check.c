@@ -261,7 +261,7 @@ static void check_ingress(struct check *c, const char *p, const struct kj_val *v
     const char *ip = v_str(v, "ip"), *host = v_str(v, "hostname");
 
     if (*ip)
-        check_ip(c, at(c, "%s.ip", p), ip);
+        (void)check_ip_loosely(c, at(c, "%s.ip", p), ip);
     if (!v_has(v, "ipMode")) {
         if (*ip)
             err_required(c, at(c, "%s.ipMode", p), "must be specified when `ip` is set");

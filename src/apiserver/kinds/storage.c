@@ -1,6 +1,7 @@
 /* storage.c - persistent volumes and claims, storage classes and what drivers publish.
  */
 #include "apiserver/kinds/internal.h"
+#include "apiserver/registry/registry.h"
 #include "base/ktime.h"
 
 static const char *const access_modes[] = { "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
@@ -113,7 +114,48 @@ static void pv_validate(enum res_verb verb, const struct kj_val *obj, const stru
     }
 }
 
-const struct res_strategy pv_strategy = { .prepare = pv_prepare, .validate = pv_validate };
+static void pv_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                    const struct kj_val *old)
+{
+    static const char *const notes[][2] = {
+        { "volume.beta.kubernetes.io/storage-class",
+          "deprecated since v1.8; use \"storageClassName\" attribute instead" },
+        { "volume.beta.kubernetes.io/mount-options",
+          "deprecated since v1.31; use \"mountOptions\" attribute instead" },
+    };
+    /* Not those of flocker and quobyte, which are no better. */
+    static const char *const gone[][3] = {
+        { "cephfs", "cephfs", "v1.28, non-functional in v1.31+" },
+        { "photonPersistentDisk", "photonPersistentDisk", "v1.11, non-functional in v1.16+" },
+        { "scaleIO", "scaleIO", "v1.16, non-functional in v1.22+" },
+        { "storageos", "storageOS", "v1.22, non-functional in v1.25+" },
+        { "glusterfs", "glusterfs", "v1.25, non-functional in v1.26+" },
+        { "rbd", "rbd", "v1.28, non-functional in v1.31+" },
+    };
+    const struct kj_val *spec = kj_get(obj, "spec"), *v;
+    struct kj_iter it = kj_iter(kj_path(spec, "nodeAffinity.required.nodeSelectorTerms"));
+
+    (void)old;
+    if (verb == RES_STATUS)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(notes); i++)
+        if (kj_get(kj_path(obj, "metadata.annotations"), notes[i][0]))
+            api_warn(call, "metadata.annotations[%s]: %s", notes[i][0], notes[i][1]);
+    if (streq(v_str(spec, "persistentVolumeReclaimPolicy"), "Recycle"))
+        api_warn(call, "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is "
+                       "deprecated. Instead, the recommended approach is to use dynamic "
+                       "provisioning.");
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++)
+        warn_of_node_terms(call, kj_get(v, "matchExpressions"),
+                           "spec.nodeAffinity.required.nodeSelectorTerms[%zu]", i);
+    for (size_t i = 0; i < ARRAY_LEN(gone); i++)
+        if (v_has(spec, gone[i][0]))
+            api_warn(call, "spec.%s: deprecated in %s", gone[i][1], gone[i][2]);
+}
+
+const struct res_strategy pv_strategy = { .prepare = pv_prepare,
+                                          .validate = pv_validate,
+                                          .warn = pv_warn };
 
 /* ---- claims ---------------------------------------------------------------------------------- */
 
@@ -255,7 +297,22 @@ static void pvc_validate(enum res_verb verb, const struct kj_val *obj, const str
         check_claim_update(&c, obj, old);
 }
 
-const struct res_strategy pvc_strategy = { .prepare = pvc_prepare, .validate = pvc_validate };
+static void pvc_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                     const struct kj_val *old)
+{
+    (void)old;
+    if (verb == RES_STATUS)
+        return;
+    if (noted_class(obj))
+        api_warn(call,
+                 "metadata.annotations[%s]: deprecated since v1.8; use \"storageClassName\" "
+                 "attribute instead",
+                 class_note);
+    warn_of_claim_spec(call, kj_get(obj, "spec"), "spec");
+}
+const struct res_strategy pvc_strategy = { .prepare = pvc_prepare,
+                                           .validate = pvc_validate,
+                                           .warn = pvc_warn };
 
 /* ---- classes, nodes, drivers, attachments ---------------------------------------------------- */
 
@@ -283,7 +340,25 @@ static void storageclass_validate(enum res_verb verb, const struct kj_val *obj,
     check_enum(&c, "reclaimPolicy", v_str(obj, "reclaimPolicy"), policies, true);
     check_enum(&c, "volumeBindingMode", v_str(obj, "volumeBindingMode"), bindings, true);
 }
-const struct res_strategy storageclass_strategy = { .validate = storageclass_validate };
+
+static void storageclass_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                              const struct kj_val *old)
+{
+    struct kj_iter it = kj_iter(kj_get(obj, "allowedTopologies")), in;
+    const struct kj_val *topology, *v;
+    const char *advice;
+
+    (void)verb, (void)old;
+    for (size_t i = 0; kj_next(&it, NULL, &topology); i++) {
+        in = kj_iter(kj_get(topology, "matchLabelExpressions"));
+        for (size_t k = 0; kj_next(&in, NULL, &v); k++)
+            if ((advice = deprecated_node_label(v_str(v, "key"))))
+                api_warn(call, "allowedTopologies[%zu].matchLabelExpressions[%zu].key: %s", i, k,
+                         advice);
+    }
+}
+const struct res_strategy storageclass_strategy = { .validate = storageclass_validate,
+                                                    .warn = storageclass_warn };
 
 static void csinode_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
                              struct field_errors *errors)
@@ -306,7 +381,21 @@ static void csinode_validate(enum res_verb verb, const struct kj_val *obj, const
     }
 }
 const struct res_strategy csinode_strategy = { .validate = csinode_validate };
-const struct res_strategy csidriver_strategy = { .validate = NULL };
+
+static void csidriver_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                           const struct kj_val *old)
+{
+    const struct kj_val *spec = kj_get(obj, "spec"), *asked = kj_get(spec, "tokenRequests"),
+                        *was = kj_path(old, "spec.tokenRequests");
+
+    (void)verb;
+    if (kj_len(asked) > 0 && !v_has(spec, "serviceAccountTokenInSecrets") &&
+        !(was && kj_equal(asked, was)))
+        api_warn(call, "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI "
+                       "driver, set to true to prevent possible logging of tokens in volume "
+                       "attributes");
+}
+const struct res_strategy csidriver_strategy = { .warn = csidriver_warn };
 
 static void capacity_validate(enum res_verb verb, const struct kj_val *obj,
                               const struct kj_val *old, struct field_errors *errors)
@@ -321,7 +410,23 @@ static void capacity_validate(enum res_verb verb, const struct kj_val *obj,
         check_immutable(&c, "storageClassName", kj_get(obj, "storageClassName"),
                         kj_get(old, "storageClassName"));
 }
-const struct res_strategy capacity_strategy = { .validate = capacity_validate };
+
+static void capacity_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                          const struct kj_val *old)
+{
+    const struct kj_val *topology = kj_get(obj, "nodeTopology"), *v;
+    struct kj_iter it = kj_iter(kj_get(topology, "matchLabels"));
+    const char *advice;
+    struct str key;
+
+    (void)verb, (void)old;
+    warn_of_node_terms(call, kj_get(topology, "matchExpressions"), "nodeTopology");
+    while (kj_next(&it, &key, &v))
+        if ((advice = deprecated_node_label(key.p)))
+            api_warn(call, "nodeTopology.matchLabels.%s: %s", key.p, advice);
+}
+const struct res_strategy capacity_strategy = { .validate = capacity_validate,
+                                                .warn = capacity_warn };
 
 PREPARE_STATUS(attachment_prepare, "storage.k8s.io", "VolumeAttachment")
 

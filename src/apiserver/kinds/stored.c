@@ -1,6 +1,7 @@
 /* stored.c - kinds that are kept for the programs that read them, and that nothing here acts on:
  * RuntimeClass, FlowSchema, PriorityLevelConfiguration, VolumeAttributesClass. */
 #include "apiserver/kinds/internal.h"
+#include "apiserver/registry/registry.h"
 
 /* ---- RuntimeClass ---------------------------------------------------------------------------- */
 
@@ -15,7 +16,22 @@ static void runtimeclass_validate(enum res_verb verb, const struct kj_val *obj,
     check_resource_list(&c, "overhead.podFixed", kj_path(obj, "overhead.podFixed"));
     check_labels(&c, "scheduling.nodeSelector", kj_path(obj, "scheduling.nodeSelector"));
 }
-const struct res_strategy runtimeclass_strategy = { .validate = runtimeclass_validate };
+
+static void runtimeclass_warn(struct api_call *call, enum res_verb verb, const struct kj_val *obj,
+                              const struct kj_val *old)
+{
+    struct kj_iter it = kj_iter(kj_path(obj, "scheduling.nodeSelector"));
+    const struct kj_val *v;
+    const char *advice;
+    struct str key;
+
+    (void)verb, (void)old;
+    while (kj_next(&it, &key, &v))
+        if ((advice = deprecated_node_label(key.p)))
+            api_warn(call, "scheduling.nodeSelector: %s", advice);
+}
+const struct res_strategy runtimeclass_strategy = { .validate = runtimeclass_validate,
+                                                    .warn = runtimeclass_warn };
 
 TEXT_CELL(cell_handler, "handler", "")
 static const struct res_column runtimeclass_columns_list[] = {

@@ -66,7 +66,7 @@ void warn_of_node_terms(struct api_call *call, const struct kj_val *expressions,
     }
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- names and addresses --------------------------------------------------------------------- */
 
 void warn_of_name(struct api_call *call, const struct kj_val *obj, const char *used_in)
 {
@@ -80,6 +80,16 @@ void warn_of_name(struct api_call *call, const struct kj_val *obj, const char *u
                  "DNS label is recommended: [%s%s%s]",
                  used_in, is_long ? "must be no more than 63 characters" : "",
                  is_long && dots ? " " : "", dots ? "must not contain dots" : "");
+}
+
+void warn_of_balancers(struct api_call *call, const struct kj_val *obj)
+{
+    struct kj_iter it = kj_iter(kj_path(obj, "status.loadBalancer.ingress"));
+    const struct kj_val *v;
+
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++)
+        if (*v_str(v, "ip"))
+            warn_of_ip(call, v_str(v, "ip"), "status.loadBalancer.ingress[%zu]", i);
 }
 
 /* ---- quantities ------------------------------------------------------------------------------ */

@@ -80,6 +80,50 @@ static void test_what_needs_a_server_of_its_own(void **state)
     expect_advice(list, ARRAY_LEN(list));
 }
 
+#define POLICIES "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
+#define BLOCK(cidr)                                                                                \
+    "{'metadata':{'name':'n'},'spec':{'podSelector':{},'egress':[{'to':[{'ipBlock':{'cidr':'" cidr \
+    "'}}]}]}}"
+#define BLOCK_PATH "spec.egress[0].to[0].ipBlock.cidr: "
+
+/* Ranges at their ends: nothing and everything is behind the prefix. */
+static void test_odd_ranges(void **state)
+{
+    static const struct advice list[] = {
+        { POLICIES, BLOCK("1.2.3.4/32"), "" },
+        { POLICIES, BLOCK("::/0"), "" },
+        { POLICIES, BLOCK("::1/128"), "" },
+        { POLICIES, BLOCK("1.2.3.4/0"),
+          BLOCK_PATH "CIDR value \"1.2.3.4/0\" is ambiguous in this context (should be "
+                     "\"0.0.0.0/0\" or \"1.2.3.4/32\"?);" },
+        { POLICIES, BLOCK("::ffff:1.2.3.4/90"),
+          BLOCK_PATH "CIDR value \"::ffff:1.2.3.4/90\" is ambiguous in this context (should be "
+                     "\"::ffc0:0:0/90\" or \"1.2.3.4/128\"?);" BLOCK_PATH
+                     "non-standard CIDR value \"::ffff:1.2.3.4/90\" will be considered invalid in "
+                     "a future Kubernetes release: use \"::ffc0:0:0/90\";" },
+        { POLICIES, BLOCK("::ffff:1.2.3.4/128"),
+          BLOCK_PATH "non-standard CIDR value \"::ffff:1.2.3.4/128\" will be considered invalid "
+                     "in a future Kubernetes release: use \"1.2.3.4/32\";" },
+    };
+    static const char *const bad[] = { "1.2.3.4/33",
+                                       "::1/129",
+                                       "1.2.3.4/",
+                                       "1.2.3.4/-1",
+                                       "/8",
+                                       "1.2.3/8",
+                                       "::/99999999999999999999" };
+    CLEANUP(fixture_fini) struct fixture r;
+    char body[300];
+
+    (void)state;
+    expect_advice(list, ARRAY_LEN(list));
+    fixture_init(&r, 7);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        (void)snprintf(body, sizeof body, BLOCK("%s"), bad[i]);
+        assert_int_equal(fixture_post(&r, POLICIES, fixture_json(body)), 422);
+    }
+}
+
 /* Lists come from outside: pairs of their entries are looked at to a bound. */
 static void test_long_lists_end(void **state)
 {
@@ -130,6 +174,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_ordinary_pod_gets_none),
         cmocka_unit_test(test_what_needs_a_server_of_its_own),
+        cmocka_unit_test(test_odd_ranges),
         cmocka_unit_test(test_long_lists_end),
         cmocka_unit_test(test_updates_of_a_template_are_told_by_its_generation),
     };
