@@ -331,8 +331,9 @@ static const struct cel_type *check_map(struct checker *c, struct cel_ast *n)
         key = join(c, key, check(c, n->args[i]));
         val = join(c, val, entry_type(c, n->args[i + 1], n->optional && n->optional[i / 2]));
     }
-    return cel_type_map(c->a, key ? key : cel_subst_fresh(&c->subst),
-                        val ? val : cel_subst_fresh(&c->subst));
+    if (!key) /* the key is named before the value: arguments have no order */
+        key = cel_subst_fresh(&c->subst);
+    return cel_type_map(c->a, key, val ? val : cel_subst_fresh(&c->subst));
 }
 
 /* name: value, or ?name: value with a value that is optional. */
@@ -356,7 +357,7 @@ static void check_struct_field(struct checker *c, struct cel_ast *n, uint32_t i,
         cel_problem(c->problems, n->colons[i],
                     "expected type of field '%.*s' is '%s' but provided type is '%s'",
                     (int)n->names[i].n, n->names[i].p, as_found(c, m->fields[field].type),
-                    shown(c, found));
+                    as_found(c, found));
 }
 
 static const struct cel_type *check_struct(struct checker *c, struct cel_ast *n)

@@ -327,6 +327,9 @@ func (o *objects) bound(expr string) (uint64, bool) {
 
 var usesOld = regexp.MustCompile(`\boldSelf\b`)
 
+// With optionalOldSelf a list of oldSelf has lost its schema there, and so becomes part of a message; docs/cel.md has it.
+var messageOfOld = regexp.MustCompile(`google\.protobuf\..*oldSelf\.value\(\)`)
+
 func (o *objects) one(seed int64) (in, out object) {
 	g := newGenerator(seed, o.set)
 	typ := "bool"
@@ -334,6 +337,9 @@ func (o *objects) one(seed int64) (in, out object) {
 		typ = g.pick(o.set.types)
 	}
 	expr := g.whole(typ)
+	if o.optional && messageOfOld.MatchString(expr) {
+		return nil, nil
+	}
 	activation, vars := map[string]any{}, object{}
 	v := o.object(g.r)
 	activation["self"] = rulecel.UnstructuredToVal(v, o.compiled)
