@@ -4,7 +4,7 @@ Each check works on ConfigMaps of its own namespace. A second policy that refuse
 """
 from client import check
 from policies import BINDINGS, CONFIG, POLICIES, condition, ref, validation
-from webhooks import MAPS, rows
+from webhooks import MAPS, REVIEWS, asked_by, review, rows
 
 DENIED = "ValidatingAdmissionPolicy '{p}' with binding '{b}' denied request: "
 RAN_OUT = 'lists.range(1000).all(i, lists.range(2000).all(j, j >= 0))'
@@ -260,6 +260,15 @@ def policies_variables_that_need_each_other_are_refused(t):
     a = t.post(POLICIES, {'metadata': {'name': t.name('p')}, 'spec': {'matchConstraints': here(t), 'variables': names,
                                                                       'validations': validation('true')}}, dryRun='All')
     t.invalid(a, part="undefined field 'b'")
+
+
+@check
+def policies_do_not_judge_reviews(t):
+    rule = {'operations': ['*'], 'apiGroups': ['authorization.k8s.io'], 'apiVersions': ['*'], 'resources': ['*']}
+    user = t.name('user')
+    deploy(t, {'validations': validation('false'), 'matchConstraints': {'resourceRules': [rule], 'namespaceSelector': {}}, **asked_by(user)})
+    known(t)
+    t.code(review(t, *REVIEWS[2], user), 201)
 
 
 @check

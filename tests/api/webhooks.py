@@ -618,6 +618,61 @@ def configurations_are_never_asked_about(t):
     t.eq([r['name'] for r in server.requests(name) if r.get('name') == made], [], 'requests')
 
 
+PATH = {'nonResourceAttributes': {'path': '/a', 'verb': 'get'}}
+REVIEWS = [
+    ('authentication.k8s.io', 'SelfSubjectReview', {}),
+    ('authentication.k8s.io', 'TokenReview', {'token': 'x'}),
+    ('authorization.k8s.io', 'SelfSubjectAccessReview', PATH),
+    ('authorization.k8s.io', 'SelfSubjectRulesReview', {'namespace': 'default'}),
+    ('authorization.k8s.io', 'SubjectAccessReview', {'user': 'eve', **PATH}),
+    ('authorization.k8s.io', 'LocalSubjectAccessReview', {'user': 'eve'}),
+]
+ABOUT_REVIEWS = {**ALL, 'operations': ['CREATE'], 'apiGroups': ['authentication.k8s.io', 'authorization.k8s.io'], 'resources': ['*']}
+
+
+def asked_by(user):
+    """Their metadata has to be empty: hooks know reviews by who asks."""
+    return {'matchConditions': [{'name': 'asked-by', 'expression': f"request.userInfo.username == '{user}'"}]}
+
+
+def review(t, group, kind, spec, user, **query):
+    plural = f'{kind.lower()}s'
+    local = kind.startswith('Local')
+    if local:
+        spec = {**spec, 'resourceAttributes': {'namespace': t.ns, 'verb': 'get', 'resource': 'pods'}}
+    return t.post(t.at(plural, group) if local else f'/apis/{group}/v1/{plural}', {
+        'apiVersion': f'{group}/v1', 'kind': kind, 'spec': spec},
+        headers={'Impersonate-User': user, 'Impersonate-Group': 'system:masters'}, **query)
+
+
+@check
+def reviews_are_asked_about(t):
+    server, ns = hooks_of(t), t.ns
+    name = t.name('review')
+    server.answers[name] = lambda r: {'allowed': False, 'status': {'message': 'no'}}
+    configure(t, server, 'validating', ns, [hook(server, ns, name, rule=ABOUT_REVIEWS, **asked_by(name))])
+    for row in REVIEWS:
+        t.status(review(t, *row, name), 400, None, f'{DENIED.replace("NAME", name)}: no')
+        t.code(review(t, *row, 'other'), 201)
+    t.eq([(r['operation'], r['kind']['kind'], r['dryRun']) for r in server.requests(name)],
+         [('CREATE', kind, False) for _, kind, _ in REVIEWS], 'requests')
+    t.eq(server.requests(name)[4]['object']['spec'], REVIEWS[4][2], 'spec')
+    t.status(review(t, 'authorization.k8s.io', 'SubjectAccessReview', PATH, name), 422, 'Invalid')
+    t.eq(len(server.requests(name)), len(REVIEWS), 'requests')
+    t.code(review(t, *REVIEWS[4], name, dryRun='All'), 400)
+    t.eq(server.requests(name)[-1]['dryRun'], True, 'dry run')
+
+
+@check
+def reviews_are_changed(t):
+    server, ns = hooks_of(t), t.ns
+    name = t.name('reword')
+    server.answers[name] = lambda r: patch_of(add('/spec/nonResourceAttributes/path', '/b'))
+    configure(t, server, 'mutating', ns, [hook(server, ns, name, rule=ABOUT_REVIEWS, **asked_by(name))])
+    t.has(t.code(review(t, *REVIEWS[4], name), 201), 'spec.nonResourceAttributes.path', '/b')
+    t.has(t.code(review(t, *REVIEWS[4], 'other'), 201), 'spec.nonResourceAttributes.path', '/a')
+
+
 @check
 def a_deleted_configuration_counts_no_more(t):
     server, ns = hooks_of(t), t.ns

@@ -2,6 +2,7 @@
 #include "apiserver/admission/admithook_int.h"
 #include "apiserver/admission/policy_int.h"
 #include "apiserver/kinds/internal.h"
+#include "apiserver/registry/internal.h"
 #include "apiserver/store/store.h"
 #include "base/klog.h"
 
@@ -229,7 +230,7 @@ static int policies_validate(void *self, const struct admission_req *r, const st
     struct judging x = { .s = all->s, .r = r, .obj = obj, .name = admithook_name(r, obj) };
     int e = 0;
 
-    if (!set->bindings.n || admithook_is_exempt(r->res))
+    if (!set->bindings.n || admithook_is_exempt(r->res) || is_review(r->res))
         return 0;
     for (size_t i = 0; i < set->list.n && e == 0; i++)
         if (set->list.items[i]->bindings.n)

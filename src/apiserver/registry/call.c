@@ -336,6 +336,8 @@ static void run_resource(struct api_call *c)
         fail_not_acceptable(c);
         return;
     }
+    if (c->verb == API_CREATE && !*c->sub && review_handle(c))
+        return;
     if (r->deprecated)
         api_warn(c, "%s", r->deprecated);
     if (!has_call_verb(c)) {
@@ -387,8 +389,6 @@ void api_run(struct api_call *c)
     } else if (c->verb == API_NONE) {
         run_other(c);
     } else {
-        if (c->verb == API_CREATE && !*c->sub && review_handle(c))
-            return;
         run_resource(c);
     }
 }

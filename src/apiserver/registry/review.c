@@ -220,6 +220,36 @@ static void write_answer(struct api_call *c, const struct kj_val *spec, struct k
     }
 }
 
+/* The steps that may change the question. false: answered, or a step answers later. */
+static bool admit(struct api_call *c, struct kj_doc **body)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    struct admission_req req = admission_of(c, c->res, c->ns, c->name, "CREATE", NULL);
+    struct kj_mval *v = kj_mcopy(d, kj_root(*body));
+    struct kerr err = { 0 };
+
+    kj_mset(d, v, "apiVersion", kj_mstr(d, resource_api_version(c->res, c->arena)));
+    kj_mset(d, v, "kind", kj_mstr(d, c->res->kind));
+    int e = admission_mutate(c->s, &req, d, v, &err);
+    kj_doc_free(*body);
+    *body = kj_freeze(v);
+    if (e < 0 && e != -EINPROGRESS)
+        api_fail_admission(c, &err);
+    return e >= 0;
+}
+
+/* The others, which see a question that can be answered. */
+static bool admit_checked(struct api_call *c, const struct kj_val *obj)
+{
+    struct admission_req req = admission_of(c, c->res, c->ns, c->name, "CREATE", NULL);
+    struct kerr err = { 0 };
+
+    int e = admission_validate(c->s, &req, obj, &err);
+    if (e < 0 && e != -EINPROGRESS)
+        api_fail_admission(c, &err);
+    return e == 0;
+}
+
 bool review_handle(struct api_call *c)
 {
     CLEANUP(kj_doc_free) struct kj_doc *body = NULL;
@@ -231,16 +261,11 @@ bool review_handle(struct api_call *c)
 
     if (!is_review(r))
         return false;
-    if (!accept_parse(c)) {
-        fail_not_acceptable(c);
-        return true;
-    }
     c->reply_type = NULL; /* JSON, whatever is preferred */
     if (api_body(c, resource_api_version(r, c->arena), r->kind, &body, &err) < 0) {
         api_fail(c, &err);
         return true;
     }
-    const struct kj_val *in = kj_get(kj_root(body), "spec");
     const char *ns = kj_str_or(kj_path(kj_root(body), "metadata.namespace"), "");
     if (r->namespaced && *ns && !streq(ns, c->ns)) {
         kerr_api(&err, -EINVAL, KR_BAD_REQUEST,
@@ -249,7 +274,10 @@ bool review_handle(struct api_call *c)
         api_fail(c, &err);
         return true;
     }
-    if (!check_question(c, in))
+    if (!admit(c, &body))
+        return true;
+    const struct kj_val *in = kj_get(kj_root(body), "spec");
+    if (!check_question(c, in) || !admit_checked(c, kj_root(body)))
         return true;
     ktime_format(loop_wall(c->s->loop), now);
     kjw_obj(&w, NULL);

@@ -478,6 +478,58 @@ static void test_evictions_are_asked_about(void **state)
     assert_string_equal(hook_asked(&h, 0, "request.subResource"), "eviction");
 }
 
+#define REVIEW(kind, spec) \
+    "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"" kind "\",\"spec\":{" spec "}}"
+#define REVIEWS "/apis/authorization.k8s.io/v1/"
+#define REVIEW_RULES                                                      \
+    "\"rules\":[{\"operations\":[\"CREATE\"],\"apiVersions\":[\"*\"],"    \
+    "\"apiGroups\":[\"authorization.k8s.io\",\"authentication.k8s.io\"]," \
+    "\"resources\":[\"*\"]}],"
+
+static void ask_for_bob(struct hook_server *h, struct hook_call *c, const char *path,
+                        const struct kj_val *review)
+{
+    (void)h, (void)path;
+    c->status = 200;
+    c->body = hook_patch(kj_str_or(kj_path(review, "request.uid"), ""),
+                         "[{\"op\":\"add\",\"path\":\"/spec/user\",\"value\":\"bob\"}]");
+}
+
+/* Questions are admitted as objects are, but for those that cannot be answered. */
+static void test_reviews_are_asked_about(void **state)
+{
+    static const char path[] = "\"nonResourceAttributes\":{\"path\":\"/a\",\"verb\":\"get\"}";
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    CLEANUP(mem_free)
+    char *valid = xasprintf(REVIEW("SubjectAccessReview", "\"user\":\"eve\",%s"), path);
+    CLEANUP(mem_free) char *invalid = xasprintf(REVIEW("SubjectAccessReview", "%s"), path);
+    (void)state;
+    fixture_init(&r, 31);
+    hook_server_init(&h, &r);
+    hook_config(&r, VALIDATING, "v", HOOK("a", "deny", REVIEW_RULES));
+    assert_int_equal(fixture_post(&r, "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}"),
+                     418);
+    assert_string_equal(hook_asked(&h, 0, "request.object.kind"), "SelfSubjectReview");
+    assert_string_equal(hook_asked(&h, 0, "request.operation"), "CREATE");
+    assert_int_equal(fixture_post(&r, REVIEWS "subjectaccessreviews?dryRun=All", valid), 418);
+    assert_string_equal(hook_asked(&h, 1, "request.object.spec.user"), "eve");
+    assert_true(kj_bool(kj_path(kj_root(h.asked[1]), "request.dryRun"), false));
+    assert_int_equal(fixture_post(&r, REVIEWS "subjectaccessreviews", invalid), 422);
+    assert_int_equal(h.n, 2);
+    assert_int_equal(fixture_delete(&r, VALIDATING "/v", NULL), 200);
+    h.answer = ask_for_bob;
+    hook_config(&r, MUTATING, "m", HOOK("m", "bob", REVIEW_RULES));
+    assert_int_equal(fixture_post(&r, REVIEWS "subjectaccessreviews", invalid), 201);
+    assert_string_equal(fixture_str(&r, "spec.user"), "bob");
+    assert_true(kj_bool(fixture_val(&r, "status.allowed"), false));
+    /* Of a namespace that is not there, too. */
+    assert_int_equal(fixture_post(&r, REVIEWS "namespaces/none/localsubjectaccessreviews",
+                                  REVIEW("LocalSubjectAccessReview",
+                                         "\"resourceAttributes\":{\"namespace\":\"none\"}")),
+                     201);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_evictions_are_asked_about),
     cmocka_unit_test(test_one_is_asked_and_changes_the_object),
@@ -495,6 +547,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_client_that_goes_takes_its_question_along),
     cmocka_unit_test(test_the_server_may_end_before_the_answer),
     cmocka_unit_test(test_rules_and_selectors),
+    cmocka_unit_test(test_reviews_are_asked_about),
 };
 
 FIXTURE_MAIN(tests)

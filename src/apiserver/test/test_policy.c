@@ -788,6 +788,22 @@ static void test_warnings_stay_short(void **state)
     assert_that(r.text.len, <, 10 << 20);
 }
 
+/* As in kube-apiserver, which would lock everybody out otherwise. */
+static void test_reviews_are_not_judged(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 1);
+    policy(&r, "p",
+           "'matchConstraints':{'resourceRules':[{'operations':['*'],'apiGroups':['*'],"
+           "'apiVersions':['*'],'resources':['*']}]},'validations':[{'expression':'false'}]");
+    binding(&r, "b", "p", "");
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 422);
+    assert_int_equal(fixture_post(&r, "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}"),
+                     201);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_verdicts),
     cmocka_unit_test(test_the_answer_has_a_cause),
@@ -806,6 +822,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_defaults_and_status),
     cmocka_unit_test(test_expressions_are_checked_against_the_kinds_they_match),
     cmocka_unit_test(test_warnings_stay_short),
+    cmocka_unit_test(test_reviews_are_not_judged),
 };
 
 FIXTURE_MAIN(tests)
