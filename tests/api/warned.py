@@ -546,3 +546,44 @@ def a_csi_driver_is_warned_of_when_its_tokens_change(t):
     t.eq(touch(t, f'{path}/{name}'), [], 'warnings')
     a = t.patch(f'{path}/{name}', {'spec': {'tokenRequests': [{'audience': 'b'}]}}, MERGE)
     t.eq(told(t.code(a, 200)), [TOKENS], 'warnings')
+
+
+# ---- how much is said ----
+
+def bounded(texts):
+    """4096 characters; what is more cuts every text to 256, until those that are cut are as much."""
+    said, cut = [], False
+    for text in texts:
+        if cut and sum(map(len, said)) >= 4096:
+            break
+        said.append(text)
+        if sum(map(len, said)) > 4096:
+            cut = True
+        if cut:
+            said = [s[:256] for s in said]
+    return said
+
+
+@check
+def much_is_said_to_a_bound(t):
+    a = t.post(t.pods(), pod('p', {'imagePullSecrets': [{}] * 95}), dryRun='All')
+    t.code(a, 201)
+    want = [f'spec.imagePullSecrets[{i}].name: duplicate name ""' for i in range(1, 95)]
+    t.eq(told(a), bounded(want + [f'spec.imagePullSecrets[{i}].name: invalid empty name ""' for i in range(95)]), 'warnings')
+
+
+@check
+def long_texts_are_cut_when_they_are_many(t):
+    for length in (150, 300):
+        env = [{'name': f'V{i % 20}_' + 'x' * length, 'value': str(i)} for i in range(60)]
+        a = t.post(t.pods(), pod('p', container={'env': env}), dryRun='All')
+        t.code(a, 201)
+        t.eq(told(a), bounded([f'spec.containers[0].env[{i}]: hides previous definition of "{env[i]["name"]}", which may be dropped when using apply'
+                               for i in range(20, 60)]), f'warnings of {length}')
+
+
+@check
+def one_long_text_is_cut(t):
+    env = [{'name': 'x' * 5000}, {'name': 'x' * 5000}]
+    a = t.post(t.pods(), pod('p', container={'env': env}), dryRun='All')
+    t.eq(told(t.code(a, 201)), [f'spec.containers[0].env[1]: hides previous definition of "{"x" * 5000}'[:256]], 'warnings')

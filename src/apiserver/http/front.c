@@ -39,7 +39,7 @@ static void exchange_free(struct exchange *x)
 /* ---- answering ----------------------------------------------------------------------------------
  */
 
-enum { HEADERS_MAX = 80 };
+enum { HEADERS_MAX = 400 /* 4096 characters of warnings, and a few others */ };
 struct head {
     struct http_header items[HEADERS_MAX];
     size_t n;

@@ -160,30 +160,61 @@ void api_reply_object(struct api_call *c, int status, const char *doc, size_t n)
     api_reply(c, status, b.data, b.len);
 }
 
+/* Characters: beyond the first all texts are cut to the second, and then those that come when the
+ * cut ones have as many left out. */
+enum { WARNED_MAX = 4096, WARNING_CUT = 256 };
+
+static size_t characters(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static const char *cut_warning(struct api_call *c, const char *text)
+{
+    size_t n = 0, end = 0;
+
+    for (; text[end]; end++)
+        if (((unsigned char)text[end] & 0xc0) != 0x80 && n++ == WARNING_CUT)
+            return arena_strndup(c->arena, text, end);
+    return text;
+}
+
+static void cut_warnings(struct api_call *c)
+{
+    c->warnings_cut = true;
+    c->warned = 0;
+    vec_foreach(&c->warnings, i) {
+        c->warnings.items[i] = cut_warning(c, c->warnings.items[i]);
+        c->warned += characters(c->warnings.items[i]);
+    }
+}
+
 void api_warn(struct api_call *c, const char *fmt, ...)
 {
-    enum { WARNINGS_MAX = 64, BYTES_MAX = 4096, CUT_TO = 256 };
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    size_t sum = 0;
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     va_list ap;
 
+    if (c->warnings_cut && c->warned >= WARNED_MAX)
+        return;
     va_start(ap, fmt);
-    strbuf_vappendf(&text, fmt, ap);
+    strbuf_vappendf(&b, fmt, ap);
     va_end(ap);
-    vec_foreach(&c->warnings, i) {
-        if (streq(c->warnings.items[i], strbuf_str(&text)))
+    if (!b.len)
+        return;
+    const char *text = arena_strndup(c->arena, b.data, b.len);
+    if (c->warnings_cut)
+        text = cut_warning(c, text);
+    vec_foreach(&c->warnings, i)
+        if (streq(c->warnings.items[i], text))
             return;
-        sum += strlen(c->warnings.items[i]);
-    }
-    /* Headers have their limits: when there is much to say, each is cut. */
-    if (sum + text.len > BYTES_MAX && text.len > CUT_TO) {
-        size_t end = CUT_TO;
-        while (end && ((unsigned char)text.data[end] & 0xc0) == 0x80)
-            end--; /* not inside a character */
-        strbuf_truncate(&text, end);
-    }
-    if (c->warnings.n < WARNINGS_MAX && sum + text.len <= 2 * BYTES_MAX)
-        vec_push(&c->warnings, arena_strdup(c->arena, strbuf_str(&text)));
+    vec_push(&c->warnings, text);
+    c->warned += characters(text);
+    if (c->warned > WARNED_MAX && !c->warnings_cut)
+        cut_warnings(c);
 }
 
 void warn_all(struct api_call *c, const struct field_errors *warnings)
@@ -195,6 +226,10 @@ void warn_all(struct api_call *c, const struct field_errors *warnings)
 void warn_anew(struct api_call *c)
 {
     c->warnings.n = MIN(c->warnings.n, (size_t)(c->res->deprecated ? 1 : 0)); /* it comes first */
+    c->warnings_cut = false;
+    c->warned = 0;
+    vec_foreach(&c->warnings, i)
+        c->warned += characters(c->warnings.items[i]);
 }
 
 void api_fail_too_large(struct api_call *c)

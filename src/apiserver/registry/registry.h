@@ -137,6 +137,8 @@ struct api_call {
     uint64_t list_rev;                    /* of a list that waits for conversions; 0: it does not */
     const struct api_refusal *refusal;    /* of a webhook: admission_refuse(); NULL: none */
     const char *err_text;                 /* api_err_text(); NULL: none was that long */
+    size_t warned;                        /* characters of all warnings */
+    bool warnings_cut;
 };
 struct api_refusal {
     int code;
@@ -186,7 +188,8 @@ void api_fail_invalid(struct api_call *c, const char *name, const struct field_e
 /* ...of another kind than that of the call. */
 void api_fail_invalid_kind(struct api_call *c, const char *kind, const char *name,
                            const struct field_errors *errors);
-/* Header Warning: 299. */
+/* Header Warning: 299. A text that is there already counts once; as with kube-apiserver they are
+ * cut when there is much to say, and more than that is not said. */
 void api_warn(struct api_call *c, const char *fmt, ...) PRINTF(2, 3);
 
 /* As kerr_api(), with a text of any length: err holds as much of it as it can, the call all of it,

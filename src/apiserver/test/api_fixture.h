@@ -33,7 +33,7 @@ struct fixture {
     nsec_t patience; /* how long an answer may take; 0: 100 ms */
     struct kj_doc *doc;
     struct strbuf text;
-    char warnings[4096];
+    char warnings[8192];
 };
 
 static inline void fixture_init(struct fixture *r, uint64_t seed)

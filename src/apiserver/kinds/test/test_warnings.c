@@ -146,6 +146,33 @@ static void test_long_lists_end(void **state)
     assert_string_equal(r.warnings, "");
 }
 
+/* 4096 characters, and 256 of each text when they would be more: here of two bytes. */
+static void test_how_much_is_said(void **state)
+{
+    enum { MANY = 40, LETTERS = 300, SAID = 4096 / 256 };
+    static const char begin[] = "unknown field \"100";
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    CLEANUP(fixture_fini) struct fixture r;
+    size_t texts = 0;
+
+    (void)state;
+    fixture_init(&r, 7);
+    strbuf_append(&body, "{\"metadata\":{\"name\":\"t\"}");
+    for (int i = 0; i < MANY; i++) {
+        strbuf_appendf(&body, ",\"%d", i + 100);
+        for (int k = 0; k < LETTERS; k++)
+            strbuf_append(&body, "\xc3\xa9");
+        strbuf_append(&body, "\":1");
+    }
+    strbuf_append(&body, "}");
+    assert_int_equal(fixture_post(&r, CMS, body.data), 201);
+    assert_true(str_starts(r.warnings, begin));
+    for (const char *p = r.warnings; (p = strchr(p, ';')); p++)
+        texts++;
+    assert_int_equal(texts, SAID);
+    assert_int_equal(strlen(r.warnings), SAID * (2 * 256 - strlen(begin) + strlen(";")));
+}
+
 static void test_updates_of_a_template_are_told_by_its_generation(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -176,6 +203,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_needs_a_server_of_its_own),
         cmocka_unit_test(test_odd_ranges),
         cmocka_unit_test(test_long_lists_end),
+        cmocka_unit_test(test_how_much_is_said),
         cmocka_unit_test(test_updates_of_a_template_are_told_by_its_generation),
     };
 
