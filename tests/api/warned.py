@@ -587,3 +587,30 @@ def one_long_text_is_cut(t):
     env = [{'name': 'x' * 5000}, {'name': 'x' * 5000}]
     a = t.post(t.pods(), pod('p', container={'env': env}), dryRun='All')
     t.eq(told(t.code(a, 201)), [f'spec.containers[0].env[1]: hides previous definition of "{"x" * 5000}'[:256]], 'warnings')
+
+
+# ---- owners ----
+
+TWICE = ('.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as '
+         'early as 1.24; please fix your requests; duplicate UID(s) observed: ')
+TWICE_AFTER = TWICE.replace(' entries;', ' entries after mutating admission happens;')
+
+
+def owner(uid, name='o', **more):
+    return {'apiVersion': 'v1', 'kind': 'Pod', 'name': name, 'uid': uid, **more}
+
+
+@check
+def owners_that_are_named_twice_are_kept_once(t):
+    body = {'metadata': {'name': 'm', 'ownerReferences': [owner('u1'), owner('u2'), owner('u1'), owner('u1', 'p'), owner('u2'), owner('u1')]}}
+    once = [owner('u1'), owner('u2'), owner('u1', 'p')]
+    a = t.post(t.maps(), body)
+    t.has(t.code(a, 201), 'metadata.ownerReferences', once)
+    t.eq(told(a), [TWICE + 'u1, u2, u1'], 'warnings of a create')
+    a = t.put(f'{t.maps()}/m', body)
+    t.has(t.code(a, 200), 'metadata.ownerReferences', once)
+    t.eq(told(a), [TWICE + 'u1, u2, u1'], 'warnings of an update')
+    a = t.patch(f'{t.maps()}/m', {'metadata': {'ownerReferences': [owner('u3'), owner('u3')]}}, MERGE)
+    t.has(t.code(a, 200), 'metadata.ownerReferences', [owner('u3')])
+    t.eq(told(a), [TWICE_AFTER + 'u3'], 'warnings of a patch')
+    t.eq(touch(t, f'{t.maps()}/m'), [], 'warnings of another patch')

@@ -120,6 +120,8 @@ static void prepare(struct change *x, struct api_call *c, struct kj_mdoc *d, str
     const struct resource *r = x->r;
 
     object_default(r, d, obj);
+    if (c->verb == API_UPDATE)
+        meta_dedup_owners(c, d, obj, false);
     managed_note(c, r, d, obj, old);
     struct kj_mval *managed = kj_mget(object_meta(d, obj), "managedFields");
     managed = managed ? kj_mclone(d, managed) : NULL;
@@ -267,6 +269,8 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
         object_default(x->r, d, obj);
         keep_meta(d, object_meta(d, obj), kj_get(old, "metadata"));
     }
+    if (!x->ch.skip_prepare)
+        meta_dedup_owners(c, d, obj, true);
     if (!x->ch.skip_prepare && !object_allocate(c, x->r, x->ch.verb, d, obj, old))
         return false;
     count_generation(x, d, obj, old);

@@ -143,6 +143,8 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
     struct kerr err = { 0 };
 
     object_default(r, d, obj);
+    if (c->verb != API_PATCH)
+        meta_dedup_owners(c, d, obj, false);
     managed_note(c, r, d, obj, NULL);
     meta_wipe(c, d, obj);
     const char *shown = arena_strdup(c->arena, shown_name(object_meta(d, obj)));
@@ -155,6 +157,7 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
     }
     if (mutated)
         object_default(r, d, obj);
+    meta_dedup_owners(c, d, obj, true);
     meta_fill_new(c, d, obj);
     fill_name(c, d, obj);
     /* After the steps that may change it: a pod's QoS class follows from its final resources. */

@@ -109,6 +109,9 @@ bool object_has_finalizers(const struct resource *r, const struct kj_val *obj);
 /* ---- meta.c -------------------------------------------------------------------------------------
  */
 
+/* Owners that are there twice are there once, with a warning. */
+void meta_dedup_owners(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj,
+                       bool after_admission);
 void meta_validate(const struct resource *r, const struct kj_val *obj, const struct kj_val *old,
                    struct field_errors *errors);
 void meta_check_labels(const struct kj_val *meta, struct field_errors *errors);

@@ -4,6 +4,7 @@
 
 #include "api/names.h"
 #include "apiserver/registry/internal.h"
+#include "base/map.h"
 #include "base/num.h"
 
 enum { ANNOTATIONS_MAX = 256 << 10, NAME_RANDOM = 5, GENERATED_BASE_MAX = 58 };
@@ -219,6 +220,43 @@ static void check_owners(const struct kj_val *meta, struct field_errors *errors)
         controller = name;
     }
 }
+
+/* ---- owners that are named twice -------------------------------------------------------------- */
+
+void meta_dedup_owners(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj,
+                       bool after_admission)
+{
+    CLEANUP(map_fini) struct map seen = { 0 };
+    CLEANUP(strbuf_fini) struct strbuf uids = STRBUF_INIT;
+    struct kj_mval *meta = kj_mget(obj, "metadata"), *list = kj_mget(meta, "ownerReferences");
+    struct kj_miter it = kj_miter(list);
+    struct kj_mval *owner, *kept;
+
+    if (kj_mtype(list) != KJ_ARR || kj_mlen(list) < 2)
+        return;
+    kept = kj_marr(d);
+    while (kj_mnext(&it, NULL, &owner)) {
+        CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+        kj_mwrite(owner, KJ_SORTED, &text);
+        if (!map_get(&seen, text.data, text.len)) {
+            (void)map_put(&seen, arena_strndup(c->arena, text.data, text.len), text.len, owner);
+            kj_mpush(kept, kj_mclone(d, owner));
+        } else {
+            strbuf_appendf(&uids, "%s%s", uids.len ? ", " : "",
+                           str_or(kj_mstr_get(kj_mget(owner, "uid")), ""));
+        }
+    }
+    if (uids.len)
+        kj_mset(d, meta, "ownerReferences", kept);
+    if (uids.len)
+        api_warn(c,
+                 ".metadata.ownerReferences contains duplicate entries%s; API server dedups owner "
+                 "references in 1.20+, and may reject such requests as early as 1.24; please fix "
+                 "your requests; duplicate UID(s) observed: %s",
+                 after_admission ? " after mutating admission happens" : "", uids.data);
+}
+
+/* ---- finalizers ------------------------------------------------------------------------------ */
 
 static bool list_has(const struct kj_val *list, const char *word)
 {

@@ -270,6 +270,28 @@ static void test_scale_reads_and_writes_replicas(void **state)
     assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.generation"), 0), 2);
 }
 
+static void test_owners_that_are_named_twice(void **state)
+{
+#define OWNER(uid) "{'apiVersion':'v1','kind':'Pod','name':'p','uid':'" uid "'}"
+#define OWNED(...) "{'metadata':{'name':'o','ownerReferences':[" __VA_ARGS__ "]}}"
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 3);
+    assert_int_equal(
+        fixture_post(&r, CMS, fixture_json(OWNED(OWNER("1") "," OWNER("2") "," OWNER("1")))), 201);
+    assert_int_equal(kj_len(fixture_val(&r, "metadata.ownerReferences")), 2);
+    assert_true(str_starts(r.warnings, ".metadata.ownerReferences contains duplicate entries; "));
+    assert_non_null(strstr(r.warnings, "duplicate UID(s) observed: 1;"));
+    assert_int_equal(
+        fixture_do(&r, "PATCH", CMS "/o", MERGE, fixture_json(OWNED(OWNER("3") "," OWNER("3")))),
+        200);
+    assert_int_equal(kj_len(fixture_val(&r, "metadata.ownerReferences")), 1);
+    assert_non_null(strstr(r.warnings, " after mutating admission happens; "));
+#undef OWNER
+#undef OWNED
+}
+
 static void test_unknown_fields_strict_warn_ignore(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -333,6 +355,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_reviews_are_answered),
     cmocka_unit_test(test_scale_reads_and_writes_replicas),
     cmocka_unit_test(test_unknown_fields_strict_warn_ignore),
+    cmocka_unit_test(test_owners_that_are_named_twice),
     cmocka_unit_test(test_a_lease_needs_its_version_or_is_made),
     cmocka_unit_test(test_a_failed_commit_is_an_error_and_leaves_nothing),
 };
