@@ -614,3 +614,52 @@ def owners_that_are_named_twice_are_kept_once(t):
     t.has(t.code(a, 200), 'metadata.ownerReferences', [owner('u3')])
     t.eq(told(a), [TWICE_AFTER + 'u3'], 'warnings of a patch')
     t.eq(touch(t, f'{t.maps()}/m'), [], 'warnings of another patch')
+
+
+# ---- deletions ----
+
+PRESERVED = ('child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set '
+             'propagationPolicy=Orphan to suppress this warning')
+
+
+@check
+def deleting_a_job_without_a_word_about_its_pods_is_warned_of(t):
+    path = t.at('jobs', 'batch')
+    for body, query, want, finalizers in ((None, {}, [PRESERVED], ['orphan']), ({'gracePeriodSeconds': 0}, {}, [PRESERVED], ['orphan']),
+                                          ({'propagationPolicy': 'Orphan'}, {}, [], ['orphan']), ({'orphanDependents': True}, {}, [], ['orphan']),
+                                          (None, {'propagationPolicy': 'Foreground'}, [], ['foregroundDeletion'])):
+        name = t.make(path, job(t.name()))['metadata']['name']
+        a = t.delete(f'{path}/{name}', body, **query)
+        t.eq(told(t.code(a, 200)), want, f'warnings of {body or query}')
+        t.has(a, 'metadata.finalizers', finalizers)
+    name = t.make(path, job(t.name()))['metadata']['name']
+    t.eq(told(t.code(t.delete(f'{path}/{name}', propagationPolicy='Background'), 200)), [], 'warnings')
+    t.eq(t.get(f'{path}/{name}').code, 404, 'code after it')
+
+
+@check
+def deleting_all_jobs_is_warned_of_once(t):
+    path = t.at('jobs', 'batch')
+    for _ in range(2):
+        t.make(path, job(t.name()))
+    t.eq(told(t.code(t.delete(path), 200)), [PRESERVED], 'warnings')
+    t.eq([j['metadata']['finalizers'] for j in t.read(path)['items']], [['orphan']] * 2, 'finalizers')
+
+
+@check
+def a_job_keeps_the_propagation_that_it_was_deleted_with(t):
+    path = t.at('jobs', 'batch')
+    t.make(path, job('j'))
+    t.code(t.delete(f'{path}/j', propagationPolicy='Foreground'), 200)
+    a = t.delete(f'{path}/j')
+    t.has(t.code(a, 200), 'metadata.finalizers', ['foregroundDeletion'])
+    t.eq(told(a), [PRESERVED], 'warnings')
+
+
+@check
+def a_replication_controller_leaves_its_pods_without_a_warning(t):
+    path = t.at('replicationcontrollers')
+    t.make(path, {'metadata': {'name': 'r'}, 'spec': {'selector': {'app': 'x'}, 'template': template_of('p')}})
+    a = t.delete(f'{path}/r')
+    t.has(t.code(a, 200), 'metadata.finalizers', ['orphan'])
+    t.eq(told(a), [], 'warnings')

@@ -19,6 +19,7 @@ struct entry {
 /* A status of its own, and changes of the spec are counted. */
 #define STATUS      .has_status = true
 #define COUNTED     .generation = true
+#define ORPHANS     .orphans = true
 #define SUBS(list)  .subresources = (list)
 #define SHORT(list) .short_names = (list)
 #define ALL         .categories = "all"
@@ -45,7 +46,7 @@ static const struct entry entries[] = {
     { { CORE("PersistentVolume", "persistentvolumes", "persistentvolume"), STATUS, SHORT("pv"), SUBS("status"), BY(pv_strategy) }, &pv_columns },
     { { CORE("Pod", "pods", "pod"), NAMESPACED, STATUS, COUNTED, SHORT("po"), ALL, SUBS("attach,binding,ephemeralcontainers,eviction,exec,log,portforward,proxy,resize,status"), BY(pod_strategy) }, &pod_columns },
     { { CORE("PodTemplate", "podtemplates", "podtemplate"), NAMESPACED, COUNTED, BY(podtemplate_strategy) }, &podtemplate_columns },
-    { { CORE("ReplicationController", "replicationcontrollers", "replicationcontroller"), NAMESPACED, STATUS, COUNTED, SHORT("rc"), ALL, SUBS("scale,status"), BY(rc_strategy) }, &rc_columns },
+    { { CORE("ReplicationController", "replicationcontrollers", "replicationcontroller"), NAMESPACED, STATUS, COUNTED, ORPHANS, SHORT("rc"), ALL, SUBS("scale,status"), BY(rc_strategy) }, &rc_columns },
     { { CORE("ResourceQuota", "resourcequotas", "resourcequota"), NAMESPACED, STATUS, SHORT("quota"), SUBS("status"), BY(quota_strategy) }, &quota_columns },
     { { CORE("Secret", "secrets", "secret"), NAMESPACED, BY(secret_strategy) }, &secret_columns },
     { { CORE("ServiceAccount", "serviceaccounts", "serviceaccount"), NAMESPACED, SHORT("sa"), SUBS("token"), BY(serviceaccount_strategy) }, &age_columns },
@@ -69,7 +70,7 @@ static const struct entry entries[] = {
     { { IN("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "horizontalpodautoscaler"), NAMESPACED, STATUS, SHORT("hpa"), ALL, .stored_as = "autoscaling/v2", SUBS("status"), BY(hpa_v1_strategy) }, &hpa_columns },
 
     { { IN("batch", "CronJob", "cronjobs", "cronjob"), NAMESPACED, STATUS, COUNTED, SHORT("cj"), ALL, SUBS("status"), BY(cronjob_strategy) }, &cronjob_columns },
-    { { IN("batch", "Job", "jobs", "job"), NAMESPACED, STATUS, COUNTED, ALL, SUBS("status"), BY(job_strategy) }, &job_columns },
+    { { IN("batch", "Job", "jobs", "job"), NAMESPACED, STATUS, COUNTED, ORPHANS, ALL, SUBS("status"), BY(job_strategy) }, &job_columns },
 
     { { IN("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", "certificatesigningrequest"), STATUS, SHORT("csr"), SUBS("approval,status"), BY(csr_strategy) }, &csr_columns },
     { { IN("coordination.k8s.io", "Lease", "leases", "lease"), NAMESPACED, BY(lease_strategy) }, &lease_columns },

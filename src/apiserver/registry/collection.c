@@ -116,6 +116,7 @@ void verb_delete_collection(struct api_call *c)
         collection_free(x);
         return;
     }
+    warn_of_orphans(c);
     x->rev = store_revision(c->s->store);
     if (selection_new(c, &x->sel, &err) < 0 ||
         store_list(c->s->store, c->res->store_res, ns, 0, NULL, on_item, x, &err) < 0) {

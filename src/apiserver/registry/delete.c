@@ -146,10 +146,22 @@ static void remove_word(struct kj_mval *list, const char *word)
             kj_mdel_at(list, i);
 }
 
+static bool has_word(const struct kj_mval *list, const char *word)
+{
+    for (size_t i = 0; i < kj_mlen(list); i++)
+        if (streq(str_or(kj_mstr_get(kj_mat(list, i)), ""), word))
+            return true;
+    return false;
+}
+
 /* Foreground and Orphan are finalizers that the garbage collector removes when it is done. */
-static void set_propagation(struct kj_mdoc *d, struct kj_mval *meta, const char *policy)
+static void set_propagation(struct kj_mdoc *d, struct kj_mval *meta, const char *policy,
+                            bool orphans)
 {
     struct kj_mval *list = kj_mget(meta, "finalizers");
+
+    if (!policy && orphans && !has_word(list, "foregroundDeletion") && !has_word(list, "orphan"))
+        policy = "Orphan";
     const char *word = !policy                       ? NULL
                        : streq(policy, "Foreground") ? "foregroundDeletion"
                        : streq(policy, "Orphan")     ? "orphan"
@@ -297,7 +309,7 @@ static struct kj_doc *mark_or_remove(struct deletion *x, struct api_call *c, str
         st->terminate(d, obj, loop_wall(c->s->loop));
         return kj_freeze(obj);
     }
-    set_propagation(d, object_meta(d, obj), c->propagation);
+    set_propagation(d, object_meta(d, obj), c->propagation, x->r->orphans);
     struct kj_doc *fresh = kj_freeze(obj);
     x->removed = grace == 0 && !object_has_finalizers(x->r, kj_root(fresh));
     if (!x->removed || (st && st->grace)) {
@@ -346,8 +358,21 @@ void api_delete_object(struct api_call *c, const struct resource *r, const char 
     run(x, c);
 }
 
+/* Who deletes a Job mostly means its pods too. */
+void warn_of_orphans(struct api_call *c)
+{
+    if (c->res->orphans && !c->propagation && streq(c->res->group, "batch"))
+        api_warn(c, "child pods are preserved by default when jobs are deleted; set "
+                    "propagationPolicy=Background to remove them or set propagationPolicy=Orphan "
+                    "to suppress this warning");
+}
+
 void verb_delete(struct api_call *c)
 {
-    if (delete_options(c))
+    bool good = delete_options(c);
+
+    if (good)
+        warn_of_orphans(c);
+    if (good)
         api_delete_object(c, c->res, c->ns, c->name, NULL, NULL);
 }

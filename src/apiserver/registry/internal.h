@@ -45,6 +45,8 @@ struct field_errors {
 /* metadata: JSON text or NULL. details: JSON text or NULL (none at all). reason "": none. */
 void status_write(struct strbuf *out, const char *metadata, const char *message, const char *reason,
                   const char *details, int code);
+/* delete.c: of a Job, or all of them, without a word about their pods. */
+void warn_of_orphans(struct api_call *c);
 /* Warnings of the call, one per error. */
 void warn_all(struct api_call *c, const struct field_errors *warnings);
 /* Forgets what an attempt before has warned of; that the resource is deprecated stays. */

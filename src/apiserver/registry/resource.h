@@ -108,6 +108,7 @@ struct resource {
     const char *short_names;                            /* comma separated, NULL */
     const char *categories;                             /* "all", NULL */
     bool namespaced, has_status, no_update, generation; /* generation: counts changes of spec */
+    bool orphans; /* what it owns is left there when it goes, unless the client says otherwise */
     const char *deprecated;   /* told to whoever asks (header Warning); NULL: it is not */
     const char *verbs;        /* the only ones: "create", "get,list"; NULL: all */
     const char *subresources; /* "status,binding,eviction", comma separated, NULL */

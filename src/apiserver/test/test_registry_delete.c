@@ -55,6 +55,36 @@ static void test_finalizers_hold_an_object(void **state)
     assert_int_equal(fixture_get(&r, CMS "/a"), 404);
 }
 
+static void test_jobs_leave_their_pods_and_say_so(void **state)
+{
+    static const char path[] = "/apis/batch/v1/namespaces/default/jobs";
+    CLEANUP(fixture_fini) struct fixture r;
+    char one[100];
+
+    (void)state;
+    fixture_init(&r, 3);
+    for (char name = 'a'; name <= 'c'; name++) {
+        char body[300];
+        (void)snprintf(body, sizeof body,
+                       "{'metadata':{'name':'%c'},'spec':{'template':{'spec':{'restartPolicy':"
+                       "'Never','containers':[{'name':'c','image':'x'}]}}}}",
+                       name);
+        assert_int_equal(fixture_post(&r, path, fixture_json(body)), 201);
+    }
+    (void)snprintf(one, sizeof one, "%s/a", path);
+    assert_int_equal(fixture_delete(&r, one, NULL), 200);
+    assert_string_equal(kj_str_or(kj_at(fixture_val(&r, "metadata.finalizers"), 0), ""), "orphan");
+    assert_true(
+        str_starts(r.warnings, "child pods are preserved by default when jobs are deleted"));
+    (void)snprintf(one, sizeof one, "%s/b?propagationPolicy=Background", path);
+    assert_int_equal(fixture_delete(&r, one, NULL), 200);
+    assert_string_equal(r.warnings, "");
+    assert_int_equal(fixture_delete(&r, path, NULL), 200);
+    assert_true(str_starts(r.warnings, "child pods are preserved"));
+    assert_int_equal(fixture_get(&r, path), 200);
+    assert_int_equal(kj_len(fixture_val(&r, "items")), 2); /* a and c wait for the collector */
+}
+
 static void test_propagation_policies_are_finalizers(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -165,6 +195,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_preconditions),
     cmocka_unit_test(test_finalizers_hold_an_object),
     cmocka_unit_test(test_propagation_policies_are_finalizers),
+    cmocka_unit_test(test_jobs_leave_their_pods_and_say_so),
     cmocka_unit_test(test_a_terminating_namespace_takes_nothing_new),
     cmocka_unit_test(test_delete_collection_with_a_selector),
     cmocka_unit_test(test_cancelled_calls_leave_no_trace_but_their_effect),
