@@ -415,7 +415,7 @@ static void put_json(struct trial *t, struct strbuf *out)
     strbuf_appendc(out, '\n');
 }
 
-#define DASHES "one that begins with a minus stands last, behind --"
+#define DASHES "an expression that begins with a minus stands last, behind --"
 
 static int run(struct ctl *c, const void *options)
 {

@@ -72,7 +72,8 @@ static void test_an_expression_may_begin_with_a_minus(void **state)
     (void)state;
     fixture_init(&x);
     assert_int_equal(run(&x, "cel", "-1"), CTL_USAGE);
-    assert_contains(x.err, "unknown flag -1; one that begins with a minus stands last, behind --");
+    assert_contains(x.err, "unknown flag -1; an expression that begins with a minus "
+                           "stands last, behind --");
     assert_int_equal(run(&x, "cel", "-o.x > 1"), CTL_USAGE);
     assert_contains(x.err, "behind --");
     assert_int_equal(run(&x, "-o", "json", "cel", "--", "-1"), CTL_OK);
