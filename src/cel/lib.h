@@ -179,6 +179,11 @@ static inline bool cel_work(struct cel_run *r, uint64_t steps) /* false: no more
     r->steps += steps;
     return r->steps / CEL_STEPS_LOOK == before ? !r->cancelled : cel_work_look(r);
 }
+/* A text is read sign by sign, so many times: that takes longer than what each call counts. */
+static inline bool cel_reads(struct cel_run *r, struct cel_val text, unsigned passes)
+{
+    return text.n <= CEL_TEXT_FREE || cel_work(r, text.n / 16 * (uint64_t)passes);
+}
 /* A value of n elements is gone through; when that is true, cel_leave() follows. */
 static inline bool cel_enter(struct cel_run *r, uint32_t n)
 {

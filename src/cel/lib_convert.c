@@ -28,7 +28,7 @@ static struct cel_val to_int(struct cel_run *r, const struct cel_val *v, unsigne
         return cel_v_int((int64_t)v[0].d);
     case CK_STRING: {
         bool plus = v[0].n > 1 && v[0].s[0] == '+' && v[0].s[1] != '-';
-        if (i64_parse(v[0].s + plus, v[0].n - plus, &i) < 0)
+        if (!cel_reads(r, v[0], 1) || i64_parse(v[0].s + plus, v[0].n - plus, &i) < 0)
             return cannot(r, "string", "int");
         return cel_v_int(i);
     }
@@ -53,7 +53,9 @@ static struct cel_val to_uint(struct cel_run *r, const struct cel_val *v, unsign
             return cel_v_error(r->a, "unsigned integer overflow");
         return cel_v_uint((uint64_t)v[0].d);
     case CK_STRING:
-        return u64_parse(v[0].s, v[0].n, &u) < 0 ? cannot(r, "string", "uint") : cel_v_uint(u);
+        if (!cel_reads(r, v[0], 1) || u64_parse(v[0].s, v[0].n, &u) < 0)
+            return cannot(r, "string", "uint");
+        return cel_v_uint(u);
     default: return cel_misfit();
     }
 }
@@ -110,7 +112,9 @@ static struct cel_val to_double(struct cel_run *r, const struct cel_val *v, unsi
     case CK_INT: return cel_v_double((double)v[0].i);
     case CK_UINT: return cel_v_double((double)v[0].u);
     case CK_STRING:
-        return parse_double(cel_str(v[0]), &d) ? cel_v_double(d) : cannot(r, "string", "double");
+        if (!cel_reads(r, v[0], 1) || !parse_double(cel_str(v[0]), &d))
+            return cannot(r, "string", "double");
+        return cel_v_double(d);
     default: return cel_misfit();
     }
 }
@@ -266,7 +270,7 @@ static struct cel_val to_duration(struct cel_run *r, const struct cel_val *v, un
     case CK_DURATION: return v[0];
     case CK_INT: return cannot(r, "int", "google.protobuf.Duration"); /* declared, but not made */
     case CK_STRING:
-        if (cel_duration_parse(cel_str(v[0]), &out.i) < 0)
+        if (!cel_reads(r, v[0], 1) || cel_duration_parse(cel_str(v[0]), &out.i) < 0)
             return cannot(r, "string", "google.protobuf.Duration");
         return out;
     default: return cel_misfit();

@@ -198,6 +198,19 @@ static void print_base(uint64_t u, bool negative, unsigned base, bool upper, str
     strbuf_appendf(out, "%s%s", negative ? "-" : "", digits + at);
 }
 
+static void print_hex(struct str s, bool upper, struct strbuf *out)
+{
+    const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+    char *to = strbuf_reserve(out, 2 * s.n);
+
+    for (size_t i = 0; i < s.n; i++) {
+        *to++ = digits[(unsigned char)s.p[i] >> 4];
+        *to++ = digits[s.p[i] & 0xf];
+    }
+    *to = '\0';
+    out->len += 2 * s.n;
+}
+
 /* Whole numbers, and for %b booleans, for %x texts. */
 static bool print_number(struct cel_val v, char verb, struct strbuf *out)
 {
@@ -210,8 +223,7 @@ static bool print_number(struct cel_val v, char verb, struct strbuf *out)
     else if (v.kind == CK_BOOL && verb == 'b')
         strbuf_append(out, v.b ? "1" : "0");
     else if ((v.kind == CK_STRING || v.kind == CK_BYTES) && base == 16)
-        for (uint32_t i = 0; i < v.n; i++)
-            strbuf_appendf(out, verb == 'x' ? "%02x" : "%02X", (unsigned char)v.s[i]);
+        print_hex(cel_str(v), verb == 'X', out);
     else
         return false;
     return true;
@@ -313,6 +325,12 @@ static int unknown_clause(unsigned char c, struct strbuf *out)
                 sign);
 }
 
+/* Twice as long as a text is its hexadecimal form. */
+static bool has_room(struct cel_run *r, struct cel_val v)
+{
+    return !cel_is_text(v) || (cel_work(r, v.n / 64) && cel_room(r, 2ULL * v.n));
+}
+
 int cel_format_text(struct cel_run *r, struct str fmt, const struct cel_val *items, uint32_t n,
                     struct strbuf *out)
 {
@@ -332,7 +350,7 @@ int cel_format_text(struct cel_run *r, struct str fmt, const struct cel_val *ite
         }
         if (used >= n)
             return fail(out, "index %u out of range", used);
-        if (!cel_printing(r, out))
+        if (!cel_printing(r, out) || !has_room(r, items[used]))
             return 0;
         int e = read_precision(fmt, &i, &precision, out);
         if (e < 0)
