@@ -16,6 +16,7 @@ struct rbac;
 struct tokenfile;
 struct event_cache;
 struct admithooks;
+struct podsecurity;
 struct policies;
 struct quotas;
 struct ranges;
@@ -53,6 +54,7 @@ struct apiserver {
     struct quotas *quotas;
     struct ranges *ranges;                    /* addresses and node ports of Services */
     struct builtin *builtin;                  /* state of the server's own steps */
+    struct podsecurity *podsecurity;          /* what namespaces say about pod security */
     struct vec_of(struct api_call *) watches; /* open ones */
     struct event_cache *events;               /* registry/watch.c */
     struct api_metrics *metrics;              /* registry/metrics.c */
@@ -106,5 +108,7 @@ void topology_add(struct apiserver *s);       /* admission/topology.c */
 void volumes_add(struct apiserver *s);        /* admission/volumes.c */
 void requester_add(struct apiserver *s);      /* admission/requester.c */
 void serviceaccount_add(struct apiserver *s); /* admission/serviceaccount.c */
-void admission_fini(struct apiserver *s);     /* before the store is closed */
+void podsecurity_add(struct apiserver *s);    /* admission/podsecurity.c */
+struct podsecurity *podsecurity_free(struct podsecurity *x);
+void admission_fini(struct apiserver *s); /* before the store is closed */
 #endif

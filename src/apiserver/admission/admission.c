@@ -37,6 +37,21 @@ int admission_refuse(const struct admission_req *r, const char *webhook, int cod
     return -EPERM;
 }
 
+int admission_invalid(const struct admission_req *r, const struct field_errors *errors)
+{
+    CLEANUP(strbuf_fini) struct strbuf message = STRBUF_INIT, details = STRBUF_INIT;
+    struct arena *a = r->call->arena;
+    struct api_refusal *x = arena_new0(a, struct api_refusal);
+
+    invalid_write(r->res->group, r->res->kind, r->name, errors, &message, &details);
+    x->code = 422;
+    x->reason = "Invalid";
+    x->message = arena_strdup(a, message.data);
+    x->details = arena_strdup(a, details.data);
+    r->call->refusal = x;
+    return -EPERM;
+}
+
 void admission_warn(const struct admission_req *r, const char *text)
 {
     api_warn(r->call, "%s", text);

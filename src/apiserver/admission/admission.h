@@ -8,6 +8,7 @@
 
 struct api_call;
 struct apiserver;
+struct field_errors;
 struct resource;
 
 struct admission_req {
@@ -35,6 +36,8 @@ struct admission_step {
 /* pods "x" is forbidden: ... - a text of any length. Returns what the step returns. */
 int admission_forbid(const struct admission_req *r, struct kerr *err, const char *fmt, ...)
     PRINTF(3, 4);
+/* 422 with these causes, as if the object itself were not valid. Returns what the step returns. */
+int admission_invalid(const struct admission_req *r, const struct field_errors *errors);
 /* A refusal as kube-apiserver words that of a webhook, with a text of any length. code below 400:
  * 400. reason may be "". Returns what the step returns. */
 int admission_refuse(const struct admission_req *r, const char *webhook, int code,

@@ -311,7 +311,8 @@ static int leave_out(struct apiserver *s, const char *name, struct kerr *err)
                                          "StorageObjectInUseProtection",
                                          "PersistentVolumeClaimResize",
                                          "PodTopologyLabels",
-                                         "ServiceAccount" };
+                                         "ServiceAccount",
+                                         "PodSecurity" };
     CLEANUP(strbuf_fini) struct strbuf names = STRBUF_INIT;
     bool is_known = false;
 
@@ -349,6 +350,7 @@ int admission_add_builtin(struct apiserver *s, const char *const *disabled, size
     topology_add(s);
     requester_add(s);
     serviceaccount_add(s);
+    podsecurity_add(s);
     for (size_t i = 0; i < n; i++)
         if (leave_out(s, disabled[i], err) < 0)
             return err->code;
@@ -365,6 +367,7 @@ void admission_fini(struct apiserver *s)
     s->policies = policies_free(s->policies);
     s->webhooks = admithooks_free(s->webhooks);
     s->quotas = quotas_free(s->quotas);
+    s->podsecurity = podsecurity_free(s->podsecurity);
     vec_fini(&s->steps);
     vec_fini(&s->last_steps);
     if (!b)

@@ -47,6 +47,10 @@ void status_write(struct strbuf *out, const char *metadata, const char *message,
                   const char *details, int code);
 /* delete.c: of a Job, or all of them, without a word about their pods. */
 void warn_of_orphans(struct api_call *c);
+/* What a 422 with these causes says: its message and its details. */
+void invalid_write(const char *group, const char *kind, const char *name,
+                   const struct field_errors *errors, struct strbuf *message,
+                   struct strbuf *details);
 /* Warnings of the call, one per error. */
 void warn_all(struct api_call *c, const struct field_errors *warnings);
 /* Forgets what an attempt before has warned of; that the resource is deprecated stays. */

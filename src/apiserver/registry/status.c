@@ -282,17 +282,16 @@ void api_fail_cause(struct api_call *c, const struct kerr *err, const char *caus
     api_reply(c, kreason_http(err->reason), b.data, b.len);
 }
 
-void fail_invalid(struct api_call *c, const char *group, const char *kind, const char *name,
-                  const struct field_errors *errors)
+void invalid_write(const char *group, const char *kind, const char *name,
+                   const struct field_errors *errors, struct strbuf *message,
+                   struct strbuf *details)
 {
-    CLEANUP(strbuf_fini)
-    struct strbuf b = STRBUF_INIT, details = STRBUF_INIT, message = STRBUF_INIT;
-    struct kjw w = kjw_to(&details);
+    struct kjw w = kjw_to(details);
 
-    strbuf_appendf(&message, "%s%s%s ", kind, *group ? "." : "", group);
-    strbuf_append_quoted(&message, name, strlen(name));
-    strbuf_append(&message, " is invalid: ");
-    write_summary(&message, errors);
+    strbuf_appendf(message, "%s%s%s ", kind, *group ? "." : "", group);
+    strbuf_append_quoted(message, name, strlen(name));
+    strbuf_append(message, " is invalid: ");
+    write_summary(message, errors);
     kjw_obj(&w, NULL);
     if (*name)
         kjw_str(&w, "name", name);
@@ -302,6 +301,15 @@ void fail_invalid(struct api_call *c, const char *group, const char *kind, const
         kjw_str(&w, "kind", kind);
     write_causes(&w, errors);
     kjw_end(&w);
+}
+
+void fail_invalid(struct api_call *c, const char *group, const char *kind, const char *name,
+                  const struct field_errors *errors)
+{
+    CLEANUP(strbuf_fini)
+    struct strbuf b = STRBUF_INIT, details = STRBUF_INIT, message = STRBUF_INIT;
+
+    invalid_write(group, kind, name, errors, &message, &details);
     status_write(&b, NULL, message.data, "Invalid", details.data, 422);
     api_reply(c, 422, b.data, b.len);
 }
