@@ -81,6 +81,10 @@ def warned(a):
     return [w for w in texts if 'PodSecurity' in w]
 
 
+def all_warned(a):
+    return [re.sub(r'\\(.)', r'\1', w)[len('299 - "'):-1] for w in a.headers.get_all('Warning') or ()]
+
+
 def refused(t, a, standard, how, name='x'):
     t.status(a, 403, 'Forbidden', message=f'pods "{name}" is forbidden: violates PodSecurity "{standard}": {how}',
              details={'name': name, 'kind': 'pods', 'causes': None})
@@ -608,6 +612,77 @@ def labels_that_are_wrong_already_hinder_no_other_change(t):
     refused(t, t.post(t.pods(), pod(spec_of(False)), dryRun='All'), 'restricted:latest', ALL_FOUR)
     where = collection(t, 'deployments', t.ns)
     t.eq(warned(t.code(t.post(where, workload('deployments', spec_of(False)), dryRun='All'), 201)), [], 'what is mistyped is not warned of')
+
+
+# ---- pods that are there ----
+
+def change(t, ns, dry=True, **modes):
+    return t.code(t.patch(f'{NAMESPACES}/{ns}', {'metadata': {'labels': labels(**modes)}}, dryRun='All' if dry else None), 200)
+
+
+def told(t, ns, want, **modes):
+    """The server may not know all pods yet."""
+    want = [w.replace('{ns}', ns) for w in want]
+    t.until(f'warned of {want}', lambda: all_warned(change(t, ns, **modes)) == want, limit=20)
+    t.eq(all_warned(change(t, ns, **modes)), want)
+
+
+FOUR = 'allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile'
+EXISTING = 'existing pods in namespace "{ns}" violate the new PodSecurity enforce level '
+
+
+@check
+def who_tightens_is_told_of_pods(t):
+    ns = space(t)
+    where = t.at('pods', ns=ns)
+    for name in ('c', 'b', 'd'):
+        t.make(where, pod(spec_of(False), name=name))
+    for name in ('f', 'e'):
+        t.make(where, pod(spec_of(False, hostPID=True), name=name))
+    t.make(where, pod(spec_of(hostIPC=True), name='a'))
+    t.make(where, pod(spec_of(), name='good'))
+    told(t, ns, [EXISTING + '"restricted:latest"', 'a: host namespaces', f'b (and 2 other pods): {FOUR}',
+                 f'e (and 1 other pod): host namespaces, {FOUR}'], enforce='restricted')
+    told(t, ns, [EXISTING + '"baseline:v1.30"', 'a (and 2 other pods): host namespaces'], enforce='baseline:v1.30')
+    told(t, ns, [EXISTING + '"restricted:v1.7"', 'a: host namespaces', 'b (and 2 other pods): runAsNonRoot != true',
+                 'e (and 1 other pod): host namespaces, runAsNonRoot != true'], enforce='restricted:v1.7')
+
+
+@check
+def who_tightens_by_a_version_is_told_of_pods(t):
+    ns = space(t, enforce='baseline:v1.33')
+    t.make(t.at('pods', ns=ns), pod(spec_of(False, a={'livenessProbe': GET})))
+    told(t, ns, [EXISTING + '"baseline:v1.34"', 'x: probe or lifecycle host'], enforce='baseline:v1.34')
+    told(t, ns, [], enforce='baseline:v1.32')
+    told(t, ns, [EXISTING + '"restricted:v1.7"', 'x: runAsNonRoot != true'], enforce='restricted:v1.7')
+
+
+@check
+def who_loosens_is_told_of_nothing(t):
+    ns = tightened(t, 'restricted:v1.30', spec_of(False, hostPID=True))
+    told(t, ns, [EXISTING + '"baseline:v1.31"', 'x0: host namespaces'], enforce='baseline:v1.31')
+    t.eq(all_warned(change(t, ns, enforce='baseline:v1.30')), [], 'a lower level of the same version')
+    t.eq(all_warned(change(t, ns, enforce='restricted:v1.30', warn='restricted', audit='restricted')), [], 'the same')
+    t.eq(all_warned(change(t, ns, enforce='privileged:v1.29')), [], 'privileged')
+    t.eq(all_warned(t.code(t.patch(f'{NAMESPACES}/{ns}', {'metadata': {'labels': {'a': 'b'}}}), 200)), [], 'another label')
+
+
+@check
+def who_makes_a_namespace_is_told_of_nothing(t):
+    a = t.post(NAMESPACES, {'metadata': meta(t.name('psa'), labels=labels(enforce='restricted', warn='baseline'))}, dryRun='All')
+    t.code(a, 201)
+    t.eq(all_warned(a), [])
+
+
+@check
+def a_put_is_judged_as_a_patch(t):
+    ns = space(t)
+    t.make(t.at('pods', ns=ns), pod(spec_of(False, hostPID=True)))
+    told(t, ns, [EXISTING + '"baseline:latest"', 'x: host namespaces'], enforce='baseline')
+    body = t.read(f'{NAMESPACES}/{ns}')
+    body['metadata']['labels'].update(labels(enforce='baseline'))
+    a = t.code(t.put(f'{NAMESPACES}/{ns}', body), 200)
+    t.eq(all_warned(a), [f'existing pods in namespace "{ns}" violate the new PodSecurity enforce level "baseline:latest"', 'x: host namespaces'])
 
 
 @check

@@ -234,15 +234,28 @@ static bool same_errors(const struct field_errors *a, const struct field_errors 
     return true;
 }
 
-static int validate_namespace(const struct admission_req *r, const struct kj_val *obj)
+static void warn(void *arg, const char *text)
+{
+    admission_warn(arg, text);
+}
+
+static int validate_namespace(struct podsecurity *x, const struct admission_req *r,
+                              const struct kj_val *obj)
 {
     CLEANUP(field_errors_free)
     struct field_errors *errors = field_errors_new(), *old_errors = field_errors_new();
+    const struct podsec_policy p = podsec_policy_of(kj_path(obj, "metadata.labels"), errors);
+    const struct podsec_policy old =
+        podsec_policy_of(kj_path(r->old, "metadata.labels"), old_errors);
 
-    (void)podsec_policy_of(kj_path(obj, "metadata.labels"), errors);
-    (void)podsec_policy_of(kj_path(r->old, "metadata.labels"), old_errors);
     /* Labels that have been wrong since there was nobody to say so do not hinder other changes. */
-    return errors->n && !same_errors(errors, old_errors) ? admission_invalid(r, errors) : 0;
+    if (errors->n && !same_errors(errors, old_errors))
+        return admission_invalid(r, errors);
+    if (!r->old || podsec_equal(p.enforce, old.enforce) || p.enforce.level == PODSEC_PRIVILEGED ||
+        (p.enforce.minor == old.enforce.minor && p.enforce.level < old.enforce.level))
+        return 0;
+    podsec_existing(x->s, r->name, p.enforce, warn, (void *)(uintptr_t)r);
+    return 0;
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */
@@ -255,7 +268,7 @@ static int podsecurity_validate(void *self, const struct admission_req *r, const
     if (!obj || (!streq(r->operation, "CREATE") && !streq(r->operation, "UPDATE")))
         return 0;
     if (!*r->res->group && streq(r->res->plural, "namespaces"))
-        return *r->subresource ? 0 : validate_namespace(r, obj);
+        return *r->subresource ? 0 : validate_namespace(self, r, obj);
     kind = kind_of(r->res);
     return kind ? validate_pods(self, kind, r, obj, err) : 0;
 }

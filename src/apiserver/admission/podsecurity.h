@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "json/kj.h"
 
+struct apiserver;
 struct field_errors;
 
 enum podsec_level { PODSEC_PRIVILEGED, PODSEC_BASELINE, PODSEC_RESTRICTED }; /* ever stricter */
@@ -49,4 +50,12 @@ static inline UNUSED void podsec_violations_fini_p(struct podsec_violations *v)
 /* Of a pod or a pod template: false: it violates the standard, and v says how. */
 bool podsec_allows(struct podsec_standard s, const struct kj_val *pod, struct arena *a,
                    struct podsec_violations *v);
+
+/* ---- podsecurity_existing.c ----------------------------------------------------------------- */
+
+/* What a namespace that enforces this from now on is warned of: those of its pods that violate it,
+ * grouped by what is wrong with them. fn gets each text, in order. */
+typedef void (*podsec_warn_fn)(void *arg, const char *text);
+void podsec_existing(struct apiserver *s, const char *ns, struct podsec_standard enforce,
+                     podsec_warn_fn fn, void *arg);
 #endif

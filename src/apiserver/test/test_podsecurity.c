@@ -480,6 +480,83 @@ static void test_the_step_can_be_left_out(void **state)
     fixture_fini_p(&r);
 }
 
+/* ---- pods that are there --------------------------------------------------------------------- */
+
+static void collect(void *arg, const char *text)
+{
+    strbuf_appendf(arg, "%s\n", text);
+}
+
+static const char *existing(struct fixture *r, struct podsec_standard s, struct strbuf *out)
+{
+    strbuf_reset(out);
+    podsec_existing(r->s, "n", s, collect, out);
+    return strbuf_str(out);
+}
+
+static void test_who_tightens_is_told_of_pods(void **state)
+{
+    static const struct podsec_standard baseline = { PODSEC_BASELINE, PODSEC_LATEST };
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 8);
+    make_ns(&r, "n", "");
+    assert_string_equal(existing(&r, baseline, &out), "");
+    assert_int_equal(post(&r, IN("n", "pods"), PLAIN("a")), 201);
+    assert_int_equal(post(&r, IN("n", "pods"), HOSTLY("q")), 201);
+    assert_int_equal(post(&r, IN("n", "pods"), HOSTLY("p")), 201);
+    assert_int_equal(label(&r, LABEL("enforce", "baseline")), 200);
+    assert_string_equal(
+        r.warnings, "existing pods in namespace \"n\" violate the new PodSecurity enforce level "
+                    "\"baseline:latest\";p (and 1 other pod): host namespaces;");
+    assert_int_equal(label(&r, LABEL("enforce", "baseline")), 200);
+    assert_string_equal(r.warnings, "");
+    assert_int_equal(label(&r, LABEL("enforce-version", "v1.0")), 200);
+    assert_contains(r.warnings, "\"baseline:v1.0\"");
+    assert_int_equal(label(&r, LABEL("enforce", "privileged")), 200);
+    assert_string_equal(r.warnings, "");
+    /* Each group under its first pod, in the order of these lines. */
+    const struct podsec_standard restricted = { PODSEC_RESTRICTED, 7 };
+    assert_string_equal(
+        existing(&r, restricted, &out),
+        "existing pods in namespace \"n\" violate the new PodSecurity enforce level "
+        "\"restricted:v1.7\"\na: runAsNonRoot != true\np (and 1 other pod): host "
+        "namespaces, runAsNonRoot != true\n");
+}
+
+/* Of many pods 3000 are looked at: those that are alone, and one of each controller, come first. */
+static void test_of_many_pods_the_different_ones_come_first(void **state)
+{
+    enum { REPLICAS = 3050, ALONE = 20 };
+    static const struct podsec_standard baseline = { PODSEC_BASELINE, PODSEC_LATEST };
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 9);
+    for (int i = 0; i < REPLICAS + ALONE; i++) {
+        bool alone = i >= REPLICAS;
+        char name[16], doc[300];
+        const struct store_key k = { "pods", "n", name };
+        (void)snprintf(name, sizeof name, "%s-%04d", alone ? "z" : "a", i);
+        int n = snprintf(doc, sizeof doc, "{\"metadata\":{\"name\":\"%s\"%s},\"spec\":{%s}}", name,
+                         alone ? "" : ",\"ownerReferences\":[{\"uid\":\"u\",\"controller\":true}]",
+                         alone ? "\"volumes\":[{\"hostPath\":{}}]" : "\"hostPID\":true");
+        assert_int_equal(store_put(apiserver_store(r.s), &k, 0, doc, (size_t)n, NULL, NULL, NULL),
+                         0);
+    }
+    loop_advance(r.loop, NSEC_PER_SEC);
+    existing(&r, baseline, &out);
+    assert_starts(out.data, "new PodSecurity enforce level only checked against the first 3000 of "
+                            "3070 existing pods\nexisting pods in namespace \"n\"");
+    assert_contains(out.data, "\na-0000 (and 2979 other pods): host namespaces\n"
+                              "z-3050 (and 19 other pods): hostPath volumes\n");
+    CLEANUP(strbuf_fini) struct strbuf again = STRBUF_INIT;
+    assert_string_equal(existing(&r, baseline, &again), out.data);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_labels_make_a_policy),
     cmocka_unit_test(test_checks_tell_what_they_found),
@@ -492,6 +569,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_wrong_labels_are_refused_with_causes),
     cmocka_unit_test(test_audit_is_a_line_in_the_log),
     cmocka_unit_test(test_the_step_can_be_left_out),
+    cmocka_unit_test(test_who_tightens_is_told_of_pods),
+    cmocka_unit_test(test_of_many_pods_the_different_ones_come_first),
 };
 
 FIXTURE_MAIN(tests)
