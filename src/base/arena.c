@@ -128,6 +128,18 @@ static struct chunk *grow(struct arena *a, size_t need)
     return a->head;
 }
 
+/* Apart from arena_alloc(), which so has no registers to save. */
+static __attribute__((noinline)) void *alloc_from_new(struct arena *a, size_t size)
+{
+    struct chunk *c = grow(a, size + ARENA_GAP);
+
+    c->used = size + ARENA_GAP;
+    UNPOISON(c->data, size);
+    if (a->watch)
+        a->watch->grown(a->watch);
+    return c->data;
+}
+
 void *arena_alloc(struct arena *a, size_t size, size_t align)
 {
     struct chunk *c = a->head;
@@ -135,12 +147,8 @@ void *arena_alloc(struct arena *a, size_t size, size_t align)
 
     assert(align > 0 && align <= 16 && (align & (align - 1)) == 0 && size <= SIZE_MAX - ARENA_GAP);
     a->handed_out += size;
-    if (UNLIKELY(at > c->size || c->size - at < size + ARENA_GAP)) {
-        c = grow(a, size + ARENA_GAP);
-        at = 0;
-        if (a->watch)
-            a->watch->grown(a->watch);
-    }
+    if (UNLIKELY(at > c->size || c->size - at < size + ARENA_GAP))
+        return alloc_from_new(a, size);
     c->used = at + size + ARENA_GAP;
     UNPOISON(c->data + at, size);
     return c->data + at;
