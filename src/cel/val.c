@@ -26,21 +26,19 @@ struct cel_val cel_v_no_overload(void)
 
 struct cel_val cel_v_list(struct arena *a, const struct cel_val *items, size_t n)
 {
-    struct cel_list *l = arena_new0(a, struct cel_list);
     static const struct cel_val nothing[1];
+    struct cel_list *l = arena_alloc(a, sizeof *l, 16);
 
-    l->n = (uint32_t)n;
-    l->items = items ? items : nothing;
+    *l = (struct cel_list){ .n = (uint32_t)n, .items = items ? items : nothing };
     return (struct cel_val){ .kind = CK_LIST, .list = l };
 }
 
 struct cel_val cel_v_map(struct arena *a, const struct cel_entry *entries, size_t n)
 {
-    struct cel_map *m = arena_new0(a, struct cel_map);
     static const struct cel_entry nothing[1];
+    struct cel_map *m = arena_alloc(a, sizeof *m, 16);
 
-    m->n = (uint32_t)n;
-    m->entries = entries ? entries : nothing;
+    *m = (struct cel_map){ .n = (uint32_t)n, .entries = entries ? entries : nothing };
     return (struct cel_val){ .kind = CK_MAP, .map = m };
 }
 
@@ -53,7 +51,7 @@ struct cel_val cel_v_lazy(struct arena *a, const struct cel_lazy *lazy)
 
 struct cel_val cel_v_some(struct arena *a, struct cel_val v)
 {
-    struct cel_val *box = arena_new0(a, struct cel_val);
+    struct cel_val *box = arena_alloc(a, sizeof *box, 16);
     *box = v;
     return (struct cel_val){ .kind = CK_OPTIONAL, .opt = box };
 }
@@ -71,21 +69,21 @@ struct cel_val cel_v_type(const struct cel_type *t)
 /* ---- documents --------------------------------------------------------------------------------- */
 
 /* A document that does not fit its schema, as ratcheting lets it through. */
-static bool fits(const struct kj_val *v, const struct cel_type *t)
+static bool fits(const struct kj_val *v, enum kj_type type, const struct cel_type *t)
 {
     int64_t i;
 
     switch ((enum cel_type_kind)t->kind) {
-    case CT_BOOL: return kj_type(v) == KJ_BOOL;
-    case CT_INT: return kj_type(v) == KJ_NUM && kj_i64(v, &i) == 0;
-    case CT_DOUBLE: return kj_type(v) == KJ_NUM;
+    case CT_BOOL: return type == KJ_BOOL;
+    case CT_INT: return type == KJ_NUM && kj_i64(v, &i) == 0;
+    case CT_DOUBLE: return type == KJ_NUM;
     case CT_STRING:
     case CT_BYTES:
     case CT_TIMESTAMP:
-    case CT_DURATION: return kj_type(v) == KJ_STR;
-    case CT_LIST: return kj_type(v) == KJ_ARR;
+    case CT_DURATION: return type == KJ_STR;
+    case CT_LIST: return type == KJ_ARR;
     case CT_MAP:
-    case CT_OBJECT: return kj_type(v) == KJ_OBJ;
+    case CT_OBJECT: return type == KJ_OBJ;
     default: return true;
     }
 }
@@ -140,62 +138,72 @@ static struct cel_val json_number(const struct kj_val *v, const struct cel_type 
     return cel_v_double(d);
 }
 
-static struct cel_val json_string(struct arena *a, const struct kj_val *v, const struct cel_type *t)
+static struct cel_val json_bytes(struct arena *a, struct str s)
 {
-    struct str s = { kj_str(v), kj_len(v) };
-    struct cel_val out = cel_v_str(s.p, s.n);
+    CLEANUP(strbuf_fini) struct strbuf bytes = STRBUF_INIT;
+
+    if (b64_decode(s.p, s.n, &bytes) < 0)
+        return cel_v_error(a, "Invalid byte formatted string %.*s: illegal base64 data", (int)s.n,
+                           s.p);
+    return (struct cel_val){ .kind = CK_BYTES,
+                             .n = (uint32_t)bytes.len,
+                             .s = arena_strndup(a, strbuf_str(&bytes), bytes.len) };
+}
+
+static struct cel_val json_time(struct arena *a, struct str s)
+{
+    struct cel_val out;
+
+    if (cel_time_parse(s, true, &out) < 0)
+        return cel_v_error(a, "Invalid date-time formatted string %.*s: not a time", (int)s.n, s.p);
+    return out;
+}
+
+static struct cel_val json_duration(struct arena *a, struct str s)
+{
     nsec_t ns;
 
+    if (strfmt_duration(s, &ns) < 0)
+        return cel_v_error(a, "Invalid duration %.*s: unable to parse %.*s as duration", (int)s.n,
+                           s.p, (int)s.n, s.p);
+    return (struct cel_val){ .kind = CK_DURATION, .i = ns };
+}
+
+static struct cel_val json_string(struct arena *a, struct str s, const struct cel_type *t)
+{
     switch ((enum cel_type_kind)t->kind) {
-    case CT_BYTES: {
-        CLEANUP(strbuf_fini) struct strbuf bytes = STRBUF_INIT;
-        if (b64_decode(s.p, s.n, &bytes) < 0)
-            return cel_v_error(a, "Invalid byte formatted string %.*s: illegal base64 data",
-                               (int)s.n, s.p);
-        out.kind = CK_BYTES;
-        out.n = (uint32_t)bytes.len;
-        out.s = arena_strndup(a, strbuf_str(&bytes), bytes.len);
-        return out;
-    }
-    case CT_TIMESTAMP:
-        if (cel_time_parse(s, true, &out) < 0)
-            return cel_v_error(a, "Invalid date-time formatted string %.*s: not a time", (int)s.n,
-                               s.p);
-        return out;
-    case CT_DURATION:
-        if (strfmt_duration(s, &ns) < 0)
-            return cel_v_error(a, "Invalid duration %.*s: unable to parse %.*s as duration",
-                               (int)s.n, s.p, (int)s.n, s.p);
-        return (struct cel_val){ .kind = CK_DURATION, .i = ns };
-    default: return out;
+    case CT_BYTES: return json_bytes(a, s);
+    case CT_TIMESTAMP: return json_time(a, s);
+    case CT_DURATION: return json_duration(a, s);
+    default: return cel_v_str(s.p, s.n);
     }
 }
 
 struct cel_val cel_v_json(struct arena *a, const struct kj_val *v, const struct cel_type *t)
 {
+    enum kj_type type = kj_type(v);
     struct cel_list *l;
     struct cel_map *m;
 
-    if (kj_type(v) > KJ_NULL && !fits(v, t))
+    if (type > KJ_NULL && !fits(v, type, t))
         return misfit(a, v, t);
-    switch (kj_type(v)) {
+    switch (type) {
     case KJ_ABSENT: return (struct cel_val){ .kind = CK_ABSENT };
     case KJ_NULL: return cel_v_null();
     case KJ_BOOL: return cel_v_bool(kj_bool(v, false));
     case KJ_NUM: return json_number(v, t);
-    case KJ_STR: return json_string(a, v, t);
+    case KJ_STR: return json_string(a, (struct str){ kj_str(v), kj_len(v) }, t);
     case KJ_ARR:
-        l = arena_new0(a, struct cel_list);
-        l->n = (uint32_t)kj_len(v);
-        l->json = v;
-        l->type = t->kind == CT_LIST ? t : &cel_list_dyn;
+        l = arena_alloc(a, sizeof *l, 16);
+        *l = (struct cel_list){ .n = (uint32_t)kj_len(v),
+                                .json = v,
+                                .type = t->kind == CT_LIST ? t : &cel_list_dyn };
         return (struct cel_val){ .kind = CK_LIST, .list = l };
     case KJ_OBJ: break;
     }
-    m = arena_new0(a, struct cel_map);
-    m->n = (uint32_t)kj_len(v);
-    m->json = v;
-    m->type = t->kind == CT_OBJECT || t->kind == CT_MAP ? t : &cel_map_dyn;
+    bool typed = t->kind == CT_OBJECT || t->kind == CT_MAP;
+    m = arena_alloc(a, sizeof *m, 16);
+    *m = (struct cel_map){ .n = (uint32_t)kj_len(v), .json = v, .type = typed ? t : &cel_map_dyn };
     return (struct cel_val){ .kind = CK_MAP, .map = m };
 }
 
@@ -263,19 +271,37 @@ const char *cel_type_name(struct cel_val v)
     }
 }
 
+/* How many of eight bytes continue a sign: the top bits of such a byte are 10. */
+static size_t continuing(uint64_t w)
+{
+    w = (w >> 7) & ~(w >> 6) & UINT64_C(0x0101010101010101);
+    return (size_t)(w * UINT64_C(0x0101010101010101) >> 56);
+}
+
 size_t cel_runes(struct str s)
 {
     size_t n = s.n, i = 0;
+    uint64_t w, rest = 0;
+    uint32_t four;
+    uint16_t two;
 
-    for (; i + 8 <= s.n; i += 8) { /* a byte that continues a sign has its top bits 10 */
-        uint64_t w;
+    for (; i + 8 <= s.n; i += 8) {
         memcpy(&w, s.p + i, 8);
-        w = (w >> 7) & ~(w >> 6) & UINT64_C(0x0101010101010101);
-        n -= (size_t)(w * UINT64_C(0x0101010101010101) >> 56);
+        n -= continuing(w);
     }
-    for (; i < s.n; i++)
-        n -= ((unsigned char)s.p[i] & 0xc0) == 0x80;
-    return n;
+    if (s.n & 4) {
+        memcpy(&four, s.p + i, 4);
+        rest = four;
+        i += 4;
+    }
+    if (s.n & 2) {
+        memcpy(&two, s.p + i, 2);
+        rest = rest << 16 | two;
+        i += 2;
+    }
+    if (s.n & 1)
+        rest = rest << 8 | (unsigned char)s.p[i];
+    return n - continuing(rest);
 }
 
 uint64_t cel_size(struct cel_val v)

@@ -147,7 +147,9 @@ static inline bool cel_is_err(struct cel_val v)
     return v.kind == CK_ERROR;
 }
 
-struct cel_val cel_v_error(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
+/* cold: what leads to it is laid out apart from what is usual. */
+struct cel_val cel_v_error(struct arena *a, const char *fmt, ...) PRINTF(2, 3)
+    __attribute__((cold));
 struct cel_val cel_v_no_overload(void);
 struct cel_val cel_v_list(struct arena *a, const struct cel_val *items, size_t n); /* borrowed */
 struct cel_val cel_v_map(struct arena *a, const struct cel_entry *entries, size_t n);

@@ -65,6 +65,10 @@ static int compare_text(struct cel_val x, struct cel_val y)
 
 int cel_compare(struct cel_val x, struct cel_val y, int *ret)
 {
+    if (x.kind == CK_INT && y.kind == CK_INT) { /* what is compared most */
+        *ret = three_way_i(x.i, y.i);
+        return 0;
+    }
     if (is_number(x) && is_number(y))
         return compare_numbers(x, y, ret);
     if (x.kind != y.kind)
