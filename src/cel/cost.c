@@ -101,12 +101,9 @@ static uint64_t list_cost(uint64_t size, double factor)
     return (uint64_t)((double)size * factor) + 11;
 }
 
-uint64_t cel_call_cost(struct cel_run *r, const struct cel_function *fn, const struct cel_val *v,
+uint64_t cel_call_cost(struct cel_run *r, enum cel_cost_rule rule, const struct cel_val *v,
                        unsigned n, struct cel_val result)
 {
-    const struct cel_overload *overload = r->overload;
-    enum cel_cost_rule rule = fn->cost ? fn->cost : overload ? overload->cost : CC_ONE;
-
     switch (rule) {
     case CC_TENTH:
     case CC_TENTH_SIZED:
@@ -128,8 +125,8 @@ uint64_t cel_call_cost(struct cel_run *r, const struct cel_function *fn, const s
     case CC_ADD_TEXT: return part(cel_size(v[0]) + cel_size(v[1]), 0.1);
     case CC_TRAVERSE: return traversal(r, v[0]);
     case CC_IP: return v[0].kind == CK_CIDR ? 1 : part(cel_size(v[0]), 0.1);
-    case CC_CONTAINS_IP: return contains_cost(overload, v, false);
-    case CC_CONTAINS_CIDR: return contains_cost(overload, v, true);
+    case CC_CONTAINS_IP: return contains_cost(r->overload, v, false);
+    case CC_CONTAINS_CIDR: return contains_cost(r->overload, v, true);
     case CC_VALIDATE:
         return v[0].kind == CK_FORMAT
                    ? part(1 + cel_size(v[1]), 0.1) * part(v[0].format->regex_size, 0.25)

@@ -16,8 +16,8 @@ static struct cel_val stopped(void)
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-static struct cel_val misfit(struct cel_run *r, const struct cel_function *fn,
-                             const struct cel_val *args, unsigned n)
+static __attribute__((cold)) struct cel_val misfit(struct cel_run *r, const struct cel_function *fn,
+                                                   const struct cel_val *args, unsigned n)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
 
@@ -54,13 +54,11 @@ static struct cel_val run_call(struct cel_run *r, const struct cel_node *n)
             return args[i];
         bad = &args[i];
     }
-    const struct cel_overload *o = n->single ? &n->fn->overloads[n->overload] : NULL;
     r->pattern = n->pattern;
-    r->overload = o;
+    r->overload = n->single ? &n->fn->overloads[n->overload] : NULL;
     v = bad && n->fn->misfit != CM_LENIENT ? *bad : cel_call(r, n->fn, args, n->n_args);
-    if (!cel_charge(r, cel_call_cost(r, n->fn, args, n->n_args, v)))
-        return cancelled();
-    return v;
+    uint64_t cost = n->cost == CC_ONE ? 1 : cel_call_cost(r, n->cost, args, n->n_args, v);
+    return cel_charge(r, cost) ? v : cancelled();
 }
 
 /* ---- logic --------------------------------------------------------------------------------------- */
@@ -80,6 +78,16 @@ static struct cel_val run_row(struct cel_run *r, const struct cel_node *n, bool 
             err = cel_is_err(v) ? v : cel_v_no_overload();
     }
     return err.kind == CK_ABSENT ? cel_v_bool(!decides) : err;
+}
+
+static struct cel_val run_and(struct cel_run *r, const struct cel_node *n)
+{
+    return run_row(r, n, false);
+}
+
+static struct cel_val run_or(struct cel_run *r, const struct cel_node *n)
+{
+    return run_row(r, n, true);
 }
 
 static struct cel_val run_cond(struct cel_run *r, const struct cel_node *n)
@@ -350,47 +358,50 @@ static struct cel_val run_local(struct cel_run *r, const struct cel_node *n)
         struct cel_val v = cel_run_node(r, f->init);
         r->locals[n->slot] = v;
     }
-    return *slot;
+    return cel_charge(r, n->cost) ? *slot : cancelled();
 }
+
+static struct cel_val run_const(struct cel_run *r, const struct cel_node *n)
+{
+    (void)r;
+    return n->value;
+}
+
+static struct cel_val run_var(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val v = r->vars[n->slot];
+
+    if (!cel_charge(r, n->cost))
+        return cancelled();
+    if (v.kind == CK_ABSENT)
+        return cel_v_error(r->a, "no such attribute(s): %.*s", (int)n->name.n, n->name.p);
+    return v;
+}
+
+static struct cel_val run_known(struct cel_run *r, const struct cel_node *n)
+{
+    return cel_charge(r, n->n_more) ? n->value : cancelled();
+}
+
+static struct cel_val run_not_false(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val v = cel_run_node(r, n->args[0]);
+    return cel_charge(r, 1) ? cel_v_bool(v.kind != CK_BOOL || v.b) : cancelled();
+}
+
+static struct cel_val (*const run_op[])(struct cel_run *r, const struct cel_node *n) = {
+    [OP_CONST] = run_const,       [OP_VAR] = run_var,       [OP_LOCAL] = run_local,
+    [OP_SELECT] = cel_run_select, [OP_HAS] = cel_run_has,   [OP_INDEX] = cel_run_index,
+    [OP_CALL] = run_call,         [OP_KNOWN] = run_known,   [OP_NOT_FALSE] = run_not_false,
+    [OP_AND] = run_and,           [OP_OR] = run_or,         [OP_COND] = run_cond,
+    [OP_MEMBER_OF] = run_lookup,  [OP_OPT_OR] = run_opt,    [OP_OPT_OR_VALUE] = run_opt,
+    [OP_LIST] = run_list,         [OP_MAP] = run_map,       [OP_STRUCT] = run_struct,
+    [OP_FOLD] = run_fold,         [OP_APPEND] = run_append,
+};
 
 struct cel_val cel_run_plain(struct cel_run *r, const struct cel_node *n)
 {
-    if (r->cancelled)
-        return cancelled();
-    switch ((enum cel_op)n->op) {
-    case OP_CONST: return n->value;
-    case OP_VAR:
-        if (!cel_charge(r, n->cost))
-            return cancelled();
-        if (r->vars[n->slot].kind == CK_ABSENT)
-            return cel_v_error(r->a, "no such attribute(s): %.*s", (int)n->name.n, n->name.p);
-        return r->vars[n->slot];
-    case OP_LOCAL: {
-        struct cel_val v = run_local(r, n);
-        return cel_charge(r, n->cost) ? v : cancelled();
-    }
-    case OP_SELECT: return cel_run_select(r, n);
-    case OP_HAS: return cel_run_has(r, n);
-    case OP_INDEX: return cel_run_index(r, n);
-    case OP_CALL: return run_call(r, n);
-    case OP_KNOWN: return cel_charge(r, n->n_more) ? n->value : cancelled();
-    case OP_NOT_FALSE: {
-        struct cel_val v = cel_run_node(r, n->args[0]);
-        return cel_charge(r, 1) ? cel_v_bool(v.kind != CK_BOOL || v.b) : cancelled();
-    }
-    case OP_AND: return run_row(r, n, false);
-    case OP_OR: return run_row(r, n, true);
-    case OP_COND: return run_cond(r, n);
-    case OP_MEMBER_OF: return run_lookup(r, n);
-    case OP_OPT_OR:
-    case OP_OPT_OR_VALUE: return run_opt(r, n);
-    case OP_LIST: return run_list(r, n);
-    case OP_MAP: return run_map(r, n);
-    case OP_STRUCT: return run_struct(r, n);
-    case OP_FOLD: return run_fold(r, n);
-    case OP_APPEND: return run_append(r, n);
-    }
-    return cel_v_no_overload();
+    return r->cancelled ? cancelled() : run_op[n->op](r, n);
 }
 
 enum cel_failure cel_eval_until(const struct cel_expr *e, const struct cel_val *vars,
@@ -404,7 +415,8 @@ enum cel_failure cel_eval_until(const struct cel_expr *e, const struct cel_val *
 
     assert(e->root);
     cel_run_begin(&r, &watch);
-    r.locals = arena_zalloc(a, (e->n_locals + 1) * sizeof *r.locals);
+    if (e->n_locals)
+        r.locals = arena_newn0(a, e->n_locals, struct cel_val);
     *ret = cel_run_node(&r, e->root);
     cel_run_end(&r, &watch);
     if (r.cancelled)

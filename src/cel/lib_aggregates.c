@@ -120,7 +120,7 @@ struct effort {
 /* false: the cost will refuse it. */
 static bool effort_begin(struct cel_run *r, const struct cel_val *v, struct effort *e)
 {
-    uint64_t cost = cel_call_cost(r, cel_function_find(STR("find")), v, 2, v[0]);
+    uint64_t cost = cel_call_cost(r, CC_FIND, v, 2, v[0]);
 
     if (cost > r->limit - MIN(r->cost, r->limit))
         return false;

@@ -196,7 +196,7 @@ static struct cel_node *plan_known(struct planner *p, struct cel_node *call)
                          .overload = &call->fn->overloads[call->overload] };
     const struct cel_val *arg = &call->args[0]->value;
     struct cel_val v = cel_call(&r, call->fn, arg, 1);
-    uint64_t cost = cel_call_cost(&r, call->fn, arg, 1, v);
+    uint64_t cost = cel_call_cost(&r, call->cost, arg, 1, v);
 
     if (cost > UINT32_MAX)
         return call;
@@ -270,6 +270,13 @@ static struct cel_node *plan_append(struct planner *p, struct cel_ast *n)
     return a;
 }
 
+static uint8_t cost_rule(const struct cel_node *call)
+{
+    if (call->fn->cost)
+        return call->fn->cost;
+    return call->single ? call->fn->overloads[call->overload].cost : CC_ONE;
+}
+
 static struct cel_node *plan_call(struct planner *p, struct cel_ast *n, bool branch)
 {
     const char *name = n->fn ? n->fn->name : "_?._";
@@ -292,6 +299,7 @@ static struct cel_node *plan_call(struct planner *p, struct cel_ast *n, bool bra
     call->fn = n->fn;
     call->single = __builtin_popcount(n->overloads) == 1;
     call->overload = call->single ? (uint8_t)__builtin_ctz(n->overloads) : 0;
+    call->cost = cost_rule(call);
     if (n->target)
         call->args[0] = plan(p, n->target, false);
     for (uint32_t i = 0; i < n->n_args; i++)

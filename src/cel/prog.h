@@ -32,7 +32,7 @@ enum cel_op {
 
 struct cel_node {
     uint8_t op;
-    uint8_t cost;     /* of the node itself, where that is fixed */
+    uint8_t cost;     /* of the node itself, where that is fixed; OP_CALL: enum cel_cost_rule */
     bool optional;    /* a.?b, a[?b] */
     bool single;      /* OP_CALL: one overload fits */
     bool in_order;    /* OP_CALL: an argument that fails ends it before the others */
@@ -111,7 +111,7 @@ const char *cel_go_type(struct cel_val v);
 struct cel_val cel_call(struct cel_run *r, const struct cel_function *fn,
                         const struct cel_val *args, unsigned n);
 /* What the call that runs costs beyond its arguments. */
-uint64_t cel_call_cost(struct cel_run *r, const struct cel_function *fn, const struct cel_val *args,
+uint64_t cel_call_cost(struct cel_run *r, enum cel_cost_rule rule, const struct cel_val *args,
                        unsigned n, struct cel_val result);
 /* The pattern of the call that runs, or a new one in *made; NULL with an error in *why. */
 const struct re *cel_run_pattern(struct cel_run *r, struct cel_val text, struct re **made,
