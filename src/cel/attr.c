@@ -73,7 +73,7 @@ static struct cel_val list_element(struct cel_run *r, const struct cel_list *l, 
 }
 
 /* of[key]; CK_ABSENT: it is not there. */
-static struct cel_val element(struct cel_run *r, struct cel_val of, struct cel_val key)
+static inline struct cel_val element(struct cel_run *r, struct cel_val of, struct cel_val key)
 {
     if (of.kind == CK_MAP) {
         struct cel_val v = cel_find(r, of.map, key);
@@ -84,8 +84,8 @@ static struct cel_val element(struct cel_run *r, struct cel_val of, struct cel_v
     return (struct cel_val){ .kind = CK_ABSENT };
 }
 
-static struct cel_val missing(struct cel_run *r, struct cel_val of, struct cel_val key,
-                              struct cel_val absent)
+static __attribute__((cold)) struct cel_val missing(struct cel_run *r, struct cel_val of,
+                                                    struct cel_val key, struct cel_val absent)
 {
     if (of.kind == CK_LIST)
         return cel_v_error(r->a, "index out of bounds: %lld", (long long)absent.i);
@@ -101,25 +101,36 @@ static bool is_stored(const struct cel_node *n, struct cel_val of)
     return of.zone == STORED && (op == OP_SELECT || op == OP_INDEX || op == OP_COND);
 }
 
-/* What a selection yields, with what it costs: one where something is found or was demanded. */
-static struct cel_val qualify(struct cel_run *r, const struct cel_node *n, struct cel_val of,
-                              struct cel_val key)
+/* a.?b, a[?b], and whatever is selected through an optional: yields one. */
+static struct cel_val qualify_optional(struct cel_run *r, const struct cel_node *n,
+                                       struct cel_val of, struct cel_val key, bool through)
 {
-    bool through = of.kind == CK_OPTIONAL && !is_stored(n, of), lenient = through || n->optional;
     uint8_t root = (uint8_t)(n->cost - 1);
 
     if (through && !of.opt)
         return cel_charge(r, root) ? of : cel_v_no_overload();
-    struct cel_val inner = through ? *of.opt : of, v = element(r, inner, key);
-    bool free = (v.kind == CK_ABSENT && lenient) || (cel_is_err(v) && n->optional);
+    struct cel_val v = element(r, through ? *of.opt : of, key);
+    bool free = v.kind == CK_ABSENT || (cel_is_err(v) && n->optional);
     if (!cel_charge(r, free ? root : n->cost))
         return cel_v_no_overload();
     if (cel_is_err(v))
         return v;
+    return v.kind == CK_ABSENT ? cel_v_none() : cel_v_some(r->a, v);
+}
+
+/* What a selection yields, with what it costs: one where something is found or was demanded. */
+static struct cel_val qualify(struct cel_run *r, const struct cel_node *n, struct cel_val of,
+                              struct cel_val key)
+{
+    bool through = of.kind == CK_OPTIONAL && !is_stored(n, of);
+
+    if (through || n->optional)
+        return qualify_optional(r, n, of, key, through);
+    struct cel_val v = element(r, of, key);
+    if (!cel_charge(r, n->cost))
+        return cel_v_no_overload();
     if (v.kind == CK_ABSENT)
-        return lenient ? cel_v_none() : missing(r, inner, key, v);
-    if (lenient)
-        return cel_v_some(r->a, v);
+        return missing(r, of, key, v);
     if (v.kind == CK_OPTIONAL)
         v.zone = STORED;
     return v;

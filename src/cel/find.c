@@ -236,17 +236,18 @@ static struct cel_val json_field(struct cel_run *r, const struct cel_map *m, str
     return v.kind == CK_NULL ? (struct cel_val){ .kind = CK_ABSENT } : v;
 }
 
-static inline bool is_key(struct cel_run *r, struct cel_val k, struct cel_val key)
+static inline bool is_key(struct cel_run *r, const struct cel_val *k, const struct cel_val *key)
 {
-    if (k.kind == CK_STRING || key.kind == CK_STRING)
-        return k.kind == key.kind && k.n == key.n && (k.n == 0 || memcmp(k.s, key.s, k.n) == 0);
-    struct cel_val same = cel_equal(r, k, key);
+    if (k->kind == CK_STRING || key->kind == CK_STRING)
+        return k->n == key->n && k->kind == key->kind &&
+               (k->n == 0 || memcmp(k->s, key->s, k->n) == 0);
+    struct cel_val same = cel_equal(r, *k, *key);
     return same.kind == CK_BOOL && same.b;
 }
 
 bool cel_is_key(struct cel_run *r, struct cel_val k, struct cel_val key)
 {
-    return is_key(r, k, key);
+    return is_key(r, &k, &key);
 }
 
 static struct cel_table table_of_keys(struct cel_run *r, const struct cel_map *m)
@@ -267,13 +268,29 @@ static struct cel_val entry_by_table(struct cel_run *r, struct cel_table t, cons
     uint32_t it = 0, at;
 
     while ((at = cel_table_next(&t, h, &it)) != UINT32_MAX && cel_work(r, 1)) {
-        if (is_key(r, m->entries[at].key, key))
+        if (is_key(r, &m->entries[at].key, &key))
             return m->entries[at].val;
     }
     return (struct cel_val){ .kind = CK_ABSENT };
 }
 
-static struct cel_val find_long(struct cel_run *r, const struct cel_map *m, struct cel_val key)
+/* Of equal keys the last counts. */
+static inline struct cel_val find_among(struct cel_run *r, const struct cel_map *m,
+                                        struct cel_val key)
+{
+    const struct cel_entry *entries = m->entries;
+
+    for (uint32_t i = m->n; i-- > 0;) {
+        if (is_key(r, &entries[i].key, &key))
+            return entries[i].val;
+    }
+    return (struct cel_val){ .kind = CK_ABSENT };
+}
+
+/* Not inline: most maps are short. */
+static __attribute__((noinline)) struct cel_val find_long(struct cel_run *r,
+                                                          const struct cel_map *m,
+                                                          struct cel_val key)
 {
     struct asked *f = asked_of(r, m->entries, m->n);
 
@@ -284,11 +301,7 @@ static struct cel_val find_long(struct cel_run *r, const struct cel_map *m, stru
         asked_of(r, m->entries, m->n)->table = made;
         return entry_by_table(r, made, m, key);
     }
-    for (uint32_t i = m->n; i-- > 0;) {
-        if (is_key(r, m->entries[i].key, key))
-            return m->entries[i].val;
-    }
-    return (struct cel_val){ .kind = CK_ABSENT };
+    return find_among(r, m, key);
 }
 
 struct cel_val cel_find(struct cel_run *r, const struct cel_map *m, struct cel_val key)
@@ -296,13 +309,7 @@ struct cel_val cel_find(struct cel_run *r, const struct cel_map *m, struct cel_v
     if (!m->entries)
         return key.kind == CK_STRING ? cel_find_field(r, m, cel_str(key))
                                      : (struct cel_val){ .kind = CK_ABSENT };
-    if (m->n > CEL_LONG)
-        return find_long(r, m, key);
-    for (uint32_t i = m->n; i-- > 0;) {
-        if (is_key(r, m->entries[i].key, key))
-            return m->entries[i].val;
-    }
-    return (struct cel_val){ .kind = CK_ABSENT };
+    return m->n > CEL_LONG ? find_long(r, m, key) : find_among(r, m, key);
 }
 
 struct cel_val cel_find_field(struct cel_run *r, const struct cel_map *m, struct str name)
