@@ -61,32 +61,71 @@ enum cel_failure cel_device_compile(const struct cel_device_env *with, const cha
     return CEL_CHECK;
 }
 
-/* One entry of a map of maps: device.attributes[domain][name] */
-static void put(struct arena *a, struct cel_entry *domains, uint32_t *n, size_t cap,
-                struct str name, struct str driver, struct cel_val v)
-{
-    const char *slash = memchr(name.p, '/', name.n);
-    struct str of = slash ? (struct str){ name.p, (size_t)(slash - name.p) } : driver;
-    struct str local = slash ? (struct str){ slash + 1, name.n - of.n - 1 } : name;
-    uint32_t i = 0;
+/* A map with room for what is put into it, one entry after the other. */
+struct roomy {
+    struct cel_map map; /* first: values point to it */
+    struct cel_entry entries[];
+};
 
-    while (i < *n && !(domains[i].key.s == of.p && domains[i].key.n == of.n) &&
-           !str_eq(cel_str(domains[i].key), of))
-        i++;
-    if (i == *n) {
-        struct cel_entry *inner = arena_alloc(a, cap * sizeof *inner, 16);
-        domains[(*n)++] = (struct cel_entry){ cel_v_str(of.p, of.n), cel_v_map(a, inner, 0) };
-    }
-    struct cel_map *m = (struct cel_map *)(uintptr_t)domains[i].val.map;
-    ((struct cel_entry *)(uintptr_t)m->entries)[m->n++] =
-        (struct cel_entry){ cel_v_str(local.p, local.n), v };
+static struct roomy *roomy_new(struct arena *a, size_t room)
+{
+    struct roomy *m = arena_alloc(a, sizeof *m + room * sizeof m->entries[0], 16);
+    m->map = (struct cel_map){ .entries = m->entries };
+    return m;
 }
 
-static struct cel_val domain_map(struct arena *a, struct cel_entry *domains, uint32_t n)
+static struct cel_val roomy_value(const struct roomy *m)
 {
-    struct cel_val v = cel_v_map(a, domains, n);
-    ((struct cel_map *)(uintptr_t)v.map)->open = true;
-    return v;
+    return (struct cel_val){ .kind = CK_MAP, .map = &m->map };
+}
+
+static void roomy_put(struct roomy *m, struct str key, struct cel_val v)
+{
+    m->entries[m->map.n++] = (struct cel_entry){ cel_v_str(key.p, key.n), v };
+}
+
+/* A map of maps that is made: device.attributes[domain][name] */
+struct by_domain {
+    struct arena *a;
+    struct str driver;
+    size_t names; /* in all domains together */
+    struct roomy *domains;
+    struct roomy *own; /* of the driver, for names without a domain; NULL: none yet */
+};
+
+static void by_domain_init(struct by_domain *to, struct arena *a, struct str driver, size_t names)
+{
+    *to = (struct by_domain){
+        .a = a, .driver = driver, .names = names, .domains = roomy_new(a, names)
+    };
+    to->domains->map.open = true;
+}
+
+static struct roomy *domain_of(struct by_domain *to, struct str name)
+{
+    struct roomy *of = to->domains;
+
+    for (uint32_t i = 0; i < of->map.n; i++) {
+        if (str_eq(cel_str(of->entries[i].key), name))
+            return (struct roomy *)(uintptr_t)of->entries[i].val.map;
+    }
+    struct roomy *one = roomy_new(to->a, to->names);
+    roomy_put(of, name, roomy_value(one));
+    return one;
+}
+
+static void put(struct by_domain *to, struct str name, struct cel_val v)
+{
+    const char *slash = memchr(name.p, '/', name.n);
+
+    if (slash) {
+        struct str of = { name.p, (size_t)(slash - name.p) };
+        roomy_put(domain_of(to, of), (struct str){ slash + 1, name.n - of.n - 1 }, v);
+        return;
+    }
+    if (!to->own)
+        to->own = domain_of(to, to->driver);
+    roomy_put(to->own, name, v);
 }
 
 static struct cel_val attr_value(struct arena *a, const struct cel_device_attr *attr)
@@ -103,29 +142,27 @@ static struct cel_val attr_value(struct arena *a, const struct cel_device_attr *
 /* An attribute that cannot be read fails every expression, whatever it looks at. */
 struct cel_val cel_device_value(struct arena *a, const struct cel_device *d)
 {
-    struct cel_entry *top = arena_alloc(a, 4 * sizeof *top, 16);
-    struct cel_entry *by_attr = arena_alloc(a, (d->n_attrs + 1) * sizeof *by_attr, 16);
-    struct cel_entry *by_amount = arena_alloc(a, (d->n_capacity + 1) * sizeof *by_amount, 16);
-    uint32_t n_attr = 0, n_amount = 0;
+    struct roomy *top = roomy_new(a, ARRAY_LEN(fields));
+    struct by_domain by_attr, by_amount;
 
+    by_domain_init(&by_attr, a, d->driver, d->n_attrs);
+    by_domain_init(&by_amount, a, d->driver, d->n_capacity);
     for (size_t i = 0; i < d->n_attrs; i++) {
         struct cel_val v = attr_value(a, &d->attrs[i]);
         if (cel_is_err(v))
             return cel_v_error(a, "attribute %.*s: parse semantic version: %.*s",
                                (int)d->attrs[i].name.n, d->attrs[i].name.p, (int)v.n, v.s);
-        put(a, by_attr, &n_attr, d->n_attrs, d->attrs[i].name, d->driver, v);
+        put(&by_attr, d->attrs[i].name, v);
     }
     for (size_t i = 0; i < d->n_capacity; i++)
-        put(a, by_amount, &n_amount, d->n_capacity, d->capacity[i].name, d->driver,
+        put(&by_amount, d->capacity[i].name,
             (struct cel_val){ .kind = CK_QUANTITY, .qty = &d->capacity[i].value });
-    top[0] = (struct cel_entry){ cel_v_str("driver", 6), cel_v_str(d->driver.p, d->driver.n) };
-    top[1] = (struct cel_entry){ cel_v_str("attributes", 10), domain_map(a, by_attr, n_attr) };
-    top[2] = (struct cel_entry){ cel_v_str("capacity", 8), domain_map(a, by_amount, n_amount) };
-    top[3] = (struct cel_entry){ cel_v_str("allowMultipleAllocations", 24),
-                                 cel_v_bool(d->allow_multiple) };
-    struct cel_val v = cel_v_map(a, top, 4);
-    ((struct cel_map *)(uintptr_t)v.map)->type = &device_type_consumable;
-    return v;
+    top->map.type = &device_type_consumable;
+    roomy_put(top, STR("allowMultipleAllocations"), cel_v_bool(d->allow_multiple));
+    roomy_put(top, STR("driver"), cel_v_str(d->driver.p, d->driver.n));
+    roomy_put(top, STR("capacity"), roomy_value(by_amount.domains));
+    roomy_put(top, STR("attributes"), roomy_value(by_attr.domains));
+    return roomy_value(top);
 }
 
 enum cel_failure cel_device_match(const struct cel_expr *e, struct cel_val device, uint64_t limit,
