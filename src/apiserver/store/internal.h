@@ -197,9 +197,7 @@ struct link {
 
 struct turn {
     unsigned want;
-    int fd; /* real loop */
-    struct fdwatch *watch;
-    struct timer *timer; /* virtual loop */
+    struct timer *timer; /* NULL: nothing is wanted */
 };
 
 struct store {
@@ -244,7 +242,6 @@ struct store {
 
 /* turn.c */
 enum { TURN_BATCH = 1, TURN_PUMP = 2, TURN_COMPACT = 4 };
-int turn_init(struct store *s, struct kerr *err);
 void turn_fini(struct store *s);
 void turn_ask(struct store *s, unsigned what); /* in the next turn */
 

@@ -60,12 +60,9 @@ int store_open(struct loop *l, const struct store_opts *o, struct store **ret, s
     s->watches.prev = s->watches.next = &s->watches;
     index_init(&s->index);
     hist_init(&s->hist, o->ring_bytes ? o->ring_bytes : (size_t)16 << 20);
-    int r = turn_init(s, err);
-    if (r < 0)
-        return r;
     if (o->path) {
         s->path = xstrdup(o->path);
-        r = open_file(s, o->path, err);
+        int r = open_file(s, o->path, err);
         if (r < 0)
             return kerr_wrap(err, "open store %s", o->path);
     } else {
