@@ -77,8 +77,8 @@ void writer_submit(struct writer *w, struct batch *b)
     pthread_mutex_lock(&w->lock);
     assert(!w->todo && !w->done);
     w->todo = b;
-    pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->lock);
+    pthread_cond_signal(&w->wake); /* before, it would wake only to wait for the lock */
 }
 
 int writer_new(struct loop *l, struct backend *be, writer_fn on_done, void *arg,
