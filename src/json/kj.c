@@ -202,7 +202,7 @@ const struct kj_val *kj_at(const struct kj_val *arr, size_t i)
 const struct kj_val *kj_path(const struct kj_val *v, const char *dotted)
 {
     for (;;) {
-        size_t n = strcspn(dotted, ".");
+        size_t n = (size_t)(strchrnul(dotted, '.') - dotted);
         v = kj_getn(v, dotted, n);
         if (!v || dotted[n] == '\0')
             return v;

@@ -236,17 +236,27 @@ struct kj_doc *kj_freeze(const struct kj_mval *v)
     return doc;
 }
 
+/* How many follow each other in the ring of a container: of an object keys and values. */
+static size_t ring_len(const yyjson_mut_val *v)
+{
+    const yyjson_val *ctn = (const yyjson_val *)v;
+    return kj_ylen(ctn) << kj_is_obj(ctn);
+}
+
+static bool is_ctn(const yyjson_mut_val *v)
+{
+    return kj_is_ctn((const yyjson_val *)v);
+}
+
+/* Of a value and all inside of it; most are scalars, for which no call is made. */
 static size_t count_values(const yyjson_mut_val *v)
 {
     const yyjson_mut_val *c = v->uni.ptr;
-    size_t n = 1;
+    size_t left = is_ctn(v) ? ring_len(v) : 0, n = left + 1;
 
-    if (!kj_is_ctn((const yyjson_val *)v))
-        return n;
-    /* Keys and values follow each other in the ring of an object. */
-    for (size_t left = kj_ylen((const yyjson_val *)v) << kj_is_obj((const yyjson_val *)v); left;
-         left--, c = c->next)
-        n += count_values(c);
+    for (; left; left--, c = c->next)
+        if (is_ctn(c))
+            n += count_values(c) - 1;
     return n;
 }
 
@@ -257,12 +267,17 @@ static yyjson_val *flatten(const yyjson_mut_val *v, yyjson_val *to)
 
     to->tag = v->tag;
     to->uni = v->uni;
-    if (!kj_is_ctn(to))
+    if (!is_ctn(v))
         return next;
-    size_t left = kj_ylen(to) << kj_is_obj(to);
+    size_t left = ring_len(v);
     const yyjson_mut_val *c = left ? (const yyjson_mut_val *)kj_first(to, true) : NULL;
     for (; left; left--, c = c->next)
-        next = flatten(c, next);
+        if (is_ctn(c)) {
+            next = flatten(c, next);
+        } else {
+            next->tag = c->tag;
+            next++->uni = c->uni;
+        }
     to->uni.ofs = (size_t)(next - to) * sizeof *to;
     return next;
 }

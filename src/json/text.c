@@ -69,10 +69,32 @@ size_t utf8_seq(const unsigned char *s, size_t n)
     return len;
 }
 
+/* The last eight bytes are looked at once more rather than one by one: most texts are short. */
+static bool is_ascii(const char *p, size_t n)
+{
+    uint64_t seen = 0, w;
+    size_t i = 0;
+
+    for (; n - i >= 8; i += 8) {
+        memcpy(&w, p + i, 8);
+        seen |= w;
+    }
+    if (i < n && n >= 8) {
+        memcpy(&w, p + n - 8, 8);
+        seen |= w;
+        i = n;
+    }
+    for (; i < n; i++)
+        seen |= (unsigned char)p[i];
+    return !(seen & UINT64_C(0x8080808080808080));
+}
+
 bool utf8_valid(const char *p, size_t n)
 {
     const unsigned char *s = (const unsigned char *)p;
 
+    if (is_ascii(p, n))
+        return true;
     for (size_t i = 0; i < n;) {
         uint64_t w;
         if (n - i >= 8 && (memcpy(&w, s + i, 8), !(w & UINT64_C(0x8080808080808080)))) {

@@ -72,6 +72,14 @@ void kj_index_fini(struct kj_index *ix)
 
 static bool tree_equal(const yyjson_val *a, const yyjson_val *b, bool mut);
 
+/* A document and one made of it (kj_mborrow(), kj_view()) share most of their texts. */
+static bool same_text(const yyjson_val *a, const yyjson_val *b)
+{
+    const size_t n = kj_ylen(a);
+    return n == kj_ylen(b) &&
+           (a->uni.str == b->uni.str || kj_same_bytes(a->uni.str, b->uni.str, n));
+}
+
 static bool arr_equal(const yyjson_val *a, const yyjson_val *b, bool mut)
 {
     size_t n = kj_ylen(a);
@@ -100,7 +108,7 @@ static bool same_keys(const yyjson_val *a, const yyjson_val *b, bool mut)
     a = kj_first(a, mut);
     b = kj_first(b, mut);
     for (size_t i = 0; i < n; i++) {
-        if (!kj_key_is(a, b->uni.str, kj_ylen(b)))
+        if (!same_text(a, b))
             return false;
         a = kj_sibling(kj_val_of_key(a, mut), mut);
         b = kj_sibling(kj_val_of_key(b, mut), mut);
@@ -159,7 +167,7 @@ static bool tree_equal(const yyjson_val *a, const yyjson_val *b, bool mut)
         return false;
     switch (a->tag & YYJSON_TYPE_MASK) {
     case YYJSON_TYPE_BOOL: return (a->tag & YYJSON_SUBTYPE_MASK) == (b->tag & YYJSON_SUBTYPE_MASK);
-    case YYJSON_TYPE_STR: return kj_key_is(a, b->uni.str, kj_ylen(b));
+    case YYJSON_TYPE_STR: return same_text(a, b);
     case YYJSON_TYPE_ARR: return arr_equal(a, b, mut);
     case YYJSON_TYPE_OBJ: return obj_equal(a, b, mut);
     default: return true; /* null */

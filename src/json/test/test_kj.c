@@ -494,6 +494,23 @@ static void test_special_bytes_are_found_anywhere(void **state)
             }
 }
 
+/* The same of bytes that are not UTF-8, in what a document is built of. */
+static void test_broken_bytes_are_found_anywhere(void **state)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    const char *const plain = "abcdefghijklmnopqrstuvwxyz";
+
+    (void)state;
+    for (int before = 0; before < 20; before++)
+        for (int after = 0; after < 20; after++) {
+            CLEANUP(strbuf_fini) struct strbuf in = STRBUF_INIT, want = STRBUF_INIT;
+            strbuf_appendf(&in, "%.*s\xFF%.*s", before, plain, after, plain);
+            strbuf_appendf(&want, "%.*s\xEF\xBF\xBD%.*s", before, plain, after, plain);
+            assert_string_equal(kj_mstr_get(kj_mstrn(d, in.data, in.len)), want.data);
+            assert_string_equal(kj_mstr_get(kj_mstrn(d, want.data, want.len)), want.data);
+        }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +534,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_writing_sorted_and_pretty),
         cmocka_unit_test(test_strings_are_escaped),
         cmocka_unit_test(test_special_bytes_are_found_anywhere),
+        cmocka_unit_test(test_broken_bytes_are_found_anywhere),
     };
 
     if (argc > 1)
