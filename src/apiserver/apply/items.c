@@ -1,6 +1,8 @@
 /* items.c - the items of a list, named. */
 #include "apiserver/apply/items.h"
 
+enum { TEXT_USUAL = 64 }; /* bytes of an element, so that one piece of memory does for most lists */
+
 static int by_bytes(struct str x, struct str y)
 {
     int d = memcmp(x.p, y.p, MIN(x.n, y.n));
@@ -31,12 +33,15 @@ void items_read(const struct shape *s, const struct kj_val *list, struct items *
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     struct kj_iter it = kj_iter(list);
     const struct kj_val *v;
-    struct str key;
+    const size_t n = kj_type(list) == KJ_ARR ? kj_len(list) : 0;
 
-    *ret = (struct items){ .arena = arena_new() };
-    ret->list = arena_newn0(ret->arena, kj_len(list) + 1, struct item);
-    ret->by_element = arena_newn0(ret->arena, kj_len(list) + 1, struct item *);
-    while (kj_type(list) == KJ_ARR && kj_next(&it, &key, &v)) {
+    *ret = (struct items){ 0 };
+    if (n == 0)
+        return;
+    ret->arena = arena_new_sized(n * (sizeof(struct item) + sizeof(struct item *) + TEXT_USUAL));
+    ret->list = arena_newn0(ret->arena, n, struct item);
+    ret->by_element = arena_newn0(ret->arena, n, struct item *);
+    while (kj_next(&it, NULL, &v)) {
         strbuf_reset(&text);
         if (shape_element(s, v, &text, NULL) < 0)
             continue;
@@ -46,6 +51,8 @@ void items_read(const struct shape *s, const struct kj_val *list, struct items *
         item->value = v;
         ret->by_element[ret->n++] = item;
     }
+    if (ret->n < 2)
+        return;
     qsort(ret->by_element, ret->n, sizeof *ret->by_element, by_element);
     find_repeated(ret);
 }

@@ -123,8 +123,8 @@ static void prepare(struct change *x, struct api_call *c, struct kj_mdoc *d, str
     if (c->verb == API_UPDATE)
         meta_dedup_owners(c, d, obj, false);
     managed_note(c, r, d, obj, old);
+    /* What follows may take it out of the object, with all of its metadata even; it comes back. */
     struct kj_mval *managed = kj_mget(object_meta(d, obj), "managedFields");
-    managed = managed ? kj_mclone(d, managed) : NULL;
     if (x->ch.verb == RES_STATUS || x->ch.verb == RES_APPROVAL) {
         keep_all_but_status(d, obj, old, r->crd != NULL);
         object_dup_member(d, object_meta(d, obj), kj_get(old, "metadata"), "ownerReferences");
@@ -137,16 +137,18 @@ static void prepare(struct change *x, struct api_call *c, struct kj_mdoc *d, str
         r->strategy->prepare(x->ch.verb, d, obj, old, loop_wall(c->s->loop));
 }
 
-static void count_generation(struct change *x, struct kj_mdoc *d, struct kj_mval *obj,
-                             const struct kj_val *old)
+/* The object as it is now, as one to read, after a change of its spec was counted. */
+static struct kj_doc *count_generation(struct change *x, struct kj_mdoc *d, struct kj_mval *obj,
+                                       const struct kj_val *old)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *now = NULL;
-    if (!x->r->generation || x->ch.verb == RES_STATUS)
-        return;
-    now = kj_view(obj);
-    if (!object_spec_equal(x->r, kj_root(now), old))
-        kj_mset(d, object_meta(d, obj), "generation",
-                kj_mi64(d, kj_i64_or(kj_path(old, "metadata.generation"), 0) + 1));
+    struct kj_doc *now = kj_view(obj);
+
+    if (!x->r->generation || x->ch.verb == RES_STATUS || object_spec_equal(x->r, kj_root(now), old))
+        return now;
+    kj_mset(d, object_meta(d, obj), "generation",
+            kj_mi64(d, kj_i64_or(kj_path(old, "metadata.generation"), 0) + 1));
+    kj_doc_free(now);
+    return kj_view(obj);
 }
 
 /* ---- storing ------------------------------------------------------------------------------------
@@ -273,8 +275,7 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
         meta_dedup_owners(c, d, obj, true);
     if (!x->ch.skip_prepare && !object_allocate(c, x->r, x->ch.verb, d, obj, old))
         return false;
-    count_generation(x, d, obj, old);
-    *ret_fresh = kj_view(obj);
+    *ret_fresh = count_generation(x, d, obj, old);
     if (managed_only_times(kj_root(*ret_fresh), old)) {
         object_dup_member(d, object_meta(d, obj), kj_get(old, "metadata"), "managedFields");
         kj_doc_free(*ret_fresh);

@@ -186,13 +186,15 @@ bool managed_only_times(const struct kj_val *obj, const struct kj_val *old)
     const struct kj_val *x = kj_path(obj, "metadata.managedFields"),
                         *y = kj_path(old, "metadata.managedFields");
 
-    if (!x || !y || kj_len(x) != kj_len(y) || kj_equal(x, y))
+    /* Most writes change something else, which shows early; who owns what is the longest part. */
+    if (!x || !y || kj_len(x) != kj_len(y) ||
+        !equal_but(kj_get(obj, "metadata"), kj_get(old, "metadata"), "managedFields") ||
+        !equal_but(obj, old, "metadata") || kj_equal(x, y))
         return false;
     for (size_t i = 0; i < kj_len(x); i++)
         if (!equal_but(kj_at(x, i), kj_at(y, i), "time"))
             return false;
-    return equal_but(kj_get(obj, "metadata"), kj_get(old, "metadata"), "managedFields") &&
-           equal_but(obj, old, "metadata");
+    return true;
 }
 
 /* ---- apply --------------------------------------------------------------------------------------
@@ -324,23 +326,26 @@ static void renew_last_applied(struct api_call *c, struct kj_mdoc *d, struct kj_
     kj_mset(d, annotations, LAST_APPLIED, kj_mstrn(d, strbuf_str(&text), text.len));
 }
 
-/* Who applies to an object that nobody was noted for shares it with all that were before. */
+/* Who applies to an object of this type that nobody was noted for shares it with all that were
+ * before. */
 static void note_before(struct managed *m, const struct managed_op *apply, const char *subresource,
-                        const struct kj_val *live, const struct kj_val *nothing)
+                        const struct kj_val *live, const struct t_type *type)
 {
+    CLEANUP(kj_doc_free) struct kj_doc *nothing = NULL;
     struct managed_op op = *apply;
 
+    if (m->list.n > 0)
+        return;
+    nothing = nothing_of(type);
     op.manager = "before-first-apply";
     op.subresource = subresource;
-    if (m->list.n == 0)
-        managed_update(m, &op, nothing, live);
+    managed_update(m, &op, kj_root(nothing), live);
 }
 
 /* The document applied to `live`, with its managers, into *ret. Positive: answered. */
 static int apply(struct api_call *c, const struct kj_val *document, const struct kj_val *live,
                  struct kj_mdoc *d, struct kj_mval **ret, struct kerr *err)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *nothing = nothing_of(c->res->type);
     struct managed_conflicts conflicts = { 0 };
     struct shape shape = shape_of(c->res);
     struct managed_op op = op_of(c, c->res, &shape);
@@ -348,7 +353,7 @@ static int apply(struct api_call *c, const struct kj_val *document, const struct
     struct kerr why = { 0 };
 
     (void)managed_read(&m, c->arena, kj_path(live, "metadata.managedFields"), true, NULL);
-    note_before(&m, &op, "", live, kj_root(nothing));
+    note_before(&m, &op, "", live, c->res->type);
     op.allowed = from_last_applied(c, &shape, live);
     int e = managed_apply(&m, &op, live, document, d, ret, &conflicts, &why);
     if (e == 0) {
@@ -471,8 +476,7 @@ static int read_scale(struct api_call *c, struct kj_doc **ret, struct kerr *err)
 static int apply_scale(struct api_call *c, struct managed *m, const struct managed_op *op,
                        const struct kj_val *live, struct kj_doc **ret, struct kerr *err)
 {
-    CLEANUP(kj_doc_free)
-    struct kj_doc *document = NULL, *nothing = nothing_of(&autoscaling_scale);
+    CLEANUP(kj_doc_free) struct kj_doc *document = NULL;
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     struct managed_conflicts conflicts = { 0 };
     struct kj_mval *scale = NULL;
@@ -481,7 +485,7 @@ static int apply_scale(struct api_call *c, struct managed *m, const struct manag
 
     if (e < 0)
         return e;
-    note_before(m, op, c->sub, live, kj_root(nothing));
+    note_before(m, op, c->sub, live, &autoscaling_scale);
     e = managed_apply(m, op, live, kj_root(document), d, &scale, &conflicts, &why);
     if (e == 0) {
         *ret = kj_freeze(scale ? scale : kj_mcopy(d, live));
