@@ -204,6 +204,7 @@ bool check_parsed_cidr(struct check *c, const char *path, const char *s, struct 
 /* ---- warnings: warn.c, pod_warn.c, volume_warn.c ---------------------------------------------- */
 
 #define FRACTION_WORDS      "fractional byte value %s is invalid, must be an integer"
+#define FRACTION_SIGNS      ".munEe" /* without one of these a quantity is whole */
 #define NULL_SELECTOR_WORDS "a null labelSelector results in matching no pod"
 
 /* A pod, or a template at this path with a dot at its end ("spec.template."); of a pod: "". */
@@ -231,6 +232,9 @@ const char *fraction_of_byte(const struct kj_val *list, const char *name);
 const char *warn_path(struct api_call *call, const char *fmt, va_list ap) PRINTF(2, 0);
 /* Generation tells whether the spec of an object has changed. */
 bool spec_changed(const struct kj_val *obj, const struct kj_val *old);
+
+/* Members by name, all in one pass over the object: ret[i] is the one of names[i], or NULL. */
+void v_pick(const struct kj_val *obj, const struct str *names, size_t n, const struct kj_val **ret);
 
 /* Names, mostly few; borrowed. */
 struct few {

@@ -15,12 +15,45 @@
 #define APPARMOR_OF   "container.apparmor.security.beta.kubernetes.io/"
 #define SECCOMP_WORDS "non-functional in v1.27+; use the \"seccompProfile\" field instead"
 
+enum {
+    AFFINITY,
+    ALIASES,
+    CONTAINERS,
+    DNS,
+    EPHEMERAL,
+    GRACE,
+    INIT,
+    OVERHEAD,
+    PULL_SECRETS,
+    SECURITY,
+    SELECTOR,
+    SPREAD,
+    VOLUMES,
+    NFIELDS
+};
+static const struct str fields[NFIELDS] = {
+    [AFFINITY] = STR("affinity"),
+    [ALIASES] = STR("hostAliases"),
+    [CONTAINERS] = STR("containers"),
+    [DNS] = STR("dnsConfig"),
+    [EPHEMERAL] = STR("ephemeralContainers"),
+    [GRACE] = STR("terminationGracePeriodSeconds"),
+    [INIT] = STR("initContainers"),
+    [OVERHEAD] = STR("overhead"),
+    [PULL_SECRETS] = STR("imagePullSecrets"),
+    [SECURITY] = STR("securityContext"),
+    [SELECTOR] = STR("nodeSelector"),
+    [SPREAD] = STR("topologySpreadConstraints"),
+    [VOLUMES] = STR("volumes"),
+};
+
 /* A pod, or the template at this path ("" for a pod, else with a dot at its end). */
 struct subject {
     struct api_call *call;
     const char *at;
-    const struct kj_val *annotations, *spec;
+    const struct kj_val *annotations, *spec[NFIELDS];
     bool annotated_containers; /* some annotation is about a container by its name */
+    size_t nports;             /* of all containers */
 };
 
 static const char *quote(const struct subject *x, const char *s)
@@ -69,7 +102,7 @@ static void warn_of_node_affinity(const struct subject *x, const struct kj_val *
 
 static void warn_of_placement(const struct subject *x)
 {
-    struct kj_iter it = kj_iter(kj_get(x->spec, "nodeSelector"));
+    struct kj_iter it = kj_iter(x->spec[SELECTOR]);
     const struct kj_val *v;
     const char *advice;
     struct str key;
@@ -77,8 +110,9 @@ static void warn_of_placement(const struct subject *x)
     while (kj_next(&it, &key, &v))
         if ((advice = deprecated_node_label(key.p)))
             api_warn(x->call, "%sspec.nodeSelector[%s]: %s", x->at, key.p, advice);
-    warn_of_node_affinity(x, kj_get(kj_get(x->spec, "affinity"), "nodeAffinity"));
-    it = kj_iter(kj_get(x->spec, "topologySpreadConstraints"));
+    if (x->spec[AFFINITY])
+        warn_of_node_affinity(x, kj_get(x->spec[AFFINITY], "nodeAffinity"));
+    it = kj_iter(x->spec[SPREAD]);
     for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
         const char *topology = v_str(v, "topologyKey");
         if ((advice = deprecated_node_label(topology)))
@@ -93,7 +127,7 @@ static void warn_of_placement(const struct subject *x)
 
 static void warn_of_pod_affinity(const struct subject *x, const char *kind)
 {
-    const struct kj_val *affinity = kj_get(kj_get(x->spec, "affinity"), kind), *v;
+    const struct kj_val *affinity = kj_get(x->spec[AFFINITY], kind), *v;
     struct kj_iter it = kj_iter(kj_get(affinity, REQUIRED));
 
     for (size_t i = 0; kj_next(&it, NULL, &v); i++)
@@ -135,26 +169,26 @@ static void warn_of_annotations(struct subject *x)
         x->annotated_containers |= str_starts(key.p, "container.");
 }
 
-static void warn_of_twins(const struct subject *x, const char *list, const char *name)
+static void warn_of_twins(const struct subject *x, int field, const char *name)
 {
     CLEANUP(few_fini) struct few seen = { 0 };
-    struct kj_iter it = kj_iter(kj_get(x->spec, list));
+    struct kj_iter it = kj_iter(x->spec[field]);
     const struct kj_val *v;
 
     for (size_t i = 0; it.n > 1 && kj_next(&it, NULL, &v); i++)
         if (!few_add(&seen, v_str(v, name)))
-            api_warn(x->call, "%sspec.%s[%zu].%s: duplicate %s %s", x->at, list, i, name, name,
-                     quote(x, v_str(v, name)));
+            api_warn(x->call, "%sspec.%s[%zu].%s: duplicate %s %s", x->at, fields[field].p, i, name,
+                     name, quote(x, v_str(v, name)));
 }
 
 static void warn_of_own_fields(const struct subject *x)
 {
     static const char *const bytes[] = { "memory", "ephemeral-storage" };
-    const struct kj_val *overhead = kj_get(x->spec, "overhead"), *v;
-    struct kj_iter it = kj_iter(kj_get(x->spec, "imagePullSecrets"));
+    const struct kj_val *overhead = x->spec[OVERHEAD], *v;
+    struct kj_iter it = kj_iter(x->spec[PULL_SECRETS]);
 
-    warn_of_twins(x, "hostAliases", "ip");
-    warn_of_twins(x, "imagePullSecrets", "name");
+    warn_of_twins(x, ALIASES, "ip");
+    warn_of_twins(x, PULL_SECRETS, "name");
     for (size_t i = 0; kj_next(&it, NULL, &v); i++)
         if (!*v_str(v, "name"))
             api_warn(x->call, "%sspec.imagePullSecrets[%zu].name: invalid empty name \"\"", x->at,
@@ -164,15 +198,13 @@ static void warn_of_own_fields(const struct subject *x)
         if (s)
             api_warn(x->call, "%sspec.overhead[%s]: " FRACTION_WORDS, x->at, bytes[i], quote(x, s));
     }
-    if (kj_get(x->annotations, SECCOMP) &&
-        !v_has(kj_get(x->spec, "securityContext"), "seccompProfile"))
+    if (kj_get(x->annotations, SECCOMP) && !v_has(x->spec[SECURITY], "seccompProfile"))
         api_warn(x->call, "%smetadata.annotations[" SECCOMP "]: " SECCOMP_WORDS, x->at);
 }
 
 /* ---- containers ------------------------------------------------------------------------------ */
 
-static const char *const container_lists[] = { "initContainers", "containers",
-                                               "ephemeralContainers" };
+static const int container_lists[] = { INIT, CONTAINERS, EPHEMERAL };
 
 struct box {
     const char *list;
@@ -201,8 +233,7 @@ static bool is_profile(const struct kj_val *field, const char *annotation)
 
 static void warn_of_container_annotations(const struct subject *x, const struct box *b)
 {
-    const struct kj_val *of_pod = kj_get(x->spec, "securityContext"),
-                        *own = kj_get(b->v, "securityContext");
+    const struct kj_val *of_pod = x->spec[SECURITY], *own = kj_get(b->v, "securityContext");
     const char *name = v_str(b->v, "name");
 
     if (!v_has(own, "seccompProfile") && noted(x, SECCOMP_OF, name))
@@ -216,18 +247,30 @@ static void warn_of_container_annotations(const struct subject *x, const struct 
                  x->at, name);
 }
 
-static void warn_of_bytes(const struct subject *x, const struct box *b)
+/* Is there something to parse at all? Mostly there is not. */
+static bool may_have_fractions(const struct kj_val *resources)
+{
+    struct kj_iter lists = kj_iter(resources), it;
+    const struct kj_val *list, *v;
+
+    while (kj_next(&lists, NULL, &list))
+        for (it = kj_iter(list); kj_next(&it, NULL, &v);)
+            if (kj_str(v) && strpbrk(kj_str(v), FRACTION_SIGNS))
+                return true;
+    return false;
+}
+
+static void warn_of_bytes(const struct subject *x, const struct box *b,
+                          const struct kj_val *resources)
 {
     static const char *const names[] = { "memory", "ephemeral-storage" };
     static const char *const lists[] = { "limits", "requests" };
-    const struct kj_val *resources = kj_get(b->v, "resources");
 
-    if (kj_len(resources) == 0)
+    if (!may_have_fractions(resources))
         return;
-    const struct kj_val *in[] = { kj_get(resources, lists[0]), kj_get(resources, lists[1]) };
     for (size_t k = 0; k < ARRAY_LEN(names); k++)
         for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-            const char *s = fraction_of_byte(in[i], names[k]);
+            const char *s = fraction_of_byte(kj_get(resources, lists[i]), names[k]);
             if (s)
                 api_warn(x->call, "%sspec.%s[%zu].resources.%s[%s]: " FRACTION_WORDS, x->at,
                          b->list, b->i, lists[i], names[k], quote(x, s));
@@ -248,10 +291,10 @@ static bool refers_to(const struct kj_val *var, const char *name)
     return false;
 }
 
-static void warn_of_env(const struct subject *x, const struct box *b)
+static void warn_of_env(const struct subject *x, const struct box *b, const struct kj_val *env)
 {
     CLEANUP(few_fini) struct few seen = { 0 };
-    struct kj_iter it = kj_iter(kj_get(b->v, "env"));
+    struct kj_iter it = kj_iter(env);
     const struct kj_val *v;
 
     for (size_t i = 0; it.n > 1 && kj_next(&it, NULL, &v); i++) {
@@ -264,16 +307,21 @@ static void warn_of_env(const struct subject *x, const struct box *b)
     }
 }
 
-static void warn_of_containers(const struct subject *x)
+static void warn_of_containers(struct subject *x)
 {
+    static const struct str names[] = { STR("resources"), STR("env"), STR("ports") };
+    const struct kj_val *parts[ARRAY_LEN(names)];
+
     for (size_t k = 0; k < ARRAY_LEN(container_lists); k++) {
-        struct box b = { .list = container_lists[k] };
-        struct kj_iter it = kj_iter(kj_get(x->spec, b.list));
+        struct box b = { .list = fields[container_lists[k]].p };
+        struct kj_iter it = kj_iter(x->spec[container_lists[k]]);
         for (; kj_next(&it, NULL, &b.v); b.i++) {
+            v_pick(b.v, names, ARRAY_LEN(names), parts);
             if (x->annotated_containers)
                 warn_of_container_annotations(x, &b);
-            warn_of_bytes(x, &b);
-            warn_of_env(x, &b);
+            warn_of_bytes(x, &b, parts[0]);
+            warn_of_env(x, &b, parts[1]);
+            x->nports += kj_len(parts[2]);
         }
     }
 }
@@ -331,17 +379,21 @@ static void warn_of_clashes(const struct subject *x, struct ports *ports, const 
 
 static void warn_of_ports_of(const struct subject *x, const struct box *b, struct ports *ports)
 {
+    enum { NUMBER, ON_HOST, NAME, PROTOCOL, IP, NPARTS };
+    static const struct str names[NPARTS] = { STR("containerPort"), STR("hostPort"), STR("name"),
+                                              STR("protocol"), STR("hostIP") };
     struct kj_iter it = kj_iter(kj_get(b->v, "ports"));
-    const struct kj_val *v;
+    const struct kj_val *v, *parts[NPARTS];
 
     for (size_t i = 0; ports->pairs < PAIRS_MAX && kj_next(&it, NULL, &v); i++) {
+        v_pick(v, names, NPARTS, parts);
         struct port p = { .box = *b,
                           .i = i,
-                          .number = kj_i64_or(kj_get(v, "containerPort"), 0),
-                          .on_host = kj_i64_or(kj_get(v, "hostPort"), 0),
-                          .name = v_str(v, "name"),
-                          .protocol = v_str(v, "protocol"),
-                          .ip = v_str(v, "hostIP") };
+                          .number = kj_i64_or(parts[NUMBER], 0),
+                          .on_host = kj_i64_or(parts[ON_HOST], 0),
+                          .name = kj_str_or(parts[NAME], ""),
+                          .protocol = kj_str_or(parts[PROTOCOL], ""),
+                          .ip = kj_str_or(parts[IP], "") };
         if (*p.ip && p.on_host == 0)
             warn_of_host_ip(x, &p);
         warn_of_clashes(x, ports, &p);
@@ -349,24 +401,27 @@ static void warn_of_ports_of(const struct subject *x, const struct box *b, struc
     }
 }
 
+static void tell_port_name(const struct subject *x, const struct port *p, const struct port *first)
+{
+    api_warn(x->call,
+             "%sspec.%s[%zu].ports[%zu]: duplicate port name %s with %sspec.%s[%zu].ports[%zu], "
+             "services and probes that select ports by name will use %sspec.%s[%zu].ports[%zu]",
+             x->at, p->box.list, p->box.i, p->i, quote(x, p->name), x->at, first->box.list,
+             first->box.i, first->i, x->at, first->box.list, first->box.i, first->i);
+}
+
 /* Two ports of one name, mostly of two containers: of one they are refused. */
 static void warn_of_port_names(const struct subject *x, const struct ports *ports)
 {
-    CLEANUP(map_fini) struct map names = { 0 };
+    const struct port *list = ports->list.items;
+    size_t pairs = 0;
 
-    for (size_t i = 0; ports->list.n > 1 && i < ports->list.n; i++) {
-        struct port *p = &ports->list.items[i];
-        const struct port *first = *p->name ? map_getz(&names, p->name) : NULL;
-        if (first)
-            api_warn(x->call,
-                     "%sspec.%s[%zu].ports[%zu]: duplicate port name %s with "
-                     "%sspec.%s[%zu].ports[%zu], services and probes that select ports by name "
-                     "will use %sspec.%s[%zu].ports[%zu]",
-                     x->at, p->box.list, p->box.i, p->i, quote(x, p->name), x->at, first->box.list,
-                     first->box.i, first->i, x->at, first->box.list, first->box.i, first->i);
-        else if (*p->name)
-            (void)map_putz(&names, p->name, p);
-    }
+    for (size_t i = 1; i < ports->list.n; i++)
+        for (size_t k = 0; k < i && *list[i].name && pairs < PAIRS_MAX; k++, pairs++)
+            if (streq(list[i].name, list[k].name)) {
+                tell_port_name(x, &list[i], &list[k]);
+                break;
+            }
 }
 
 static void warn_of_ports(const struct subject *x)
@@ -374,8 +429,8 @@ static void warn_of_ports(const struct subject *x)
     struct ports ports = { 0 };
 
     for (size_t k = 0; k < ARRAY_LEN(container_lists); k++) {
-        struct box b = { .list = container_lists[k] };
-        struct kj_iter it = kj_iter(kj_get(x->spec, b.list));
+        struct box b = { .list = fields[container_lists[k]].p };
+        struct kj_iter it = kj_iter(x->spec[container_lists[k]]);
         for (; kj_next(&it, NULL, &b.v); b.i++)
             warn_of_ports_of(x, &b, &ports);
     }
@@ -387,12 +442,12 @@ static void warn_of_ports(const struct subject *x)
 
 static void warn_of_addresses(const struct subject *x)
 {
-    struct kj_iter it = kj_iter(kj_get(kj_get(x->spec, "dnsConfig"), "nameservers"));
+    struct kj_iter it = kj_iter(kj_get(x->spec[DNS], "nameservers"));
     const struct kj_val *v;
 
     for (size_t i = 0; kj_next(&it, NULL, &v); i++)
         warn_of_ip(x->call, kj_str_or(v, ""), "%sspec.dnsConfig.nameservers[%zu]", x->at, i);
-    it = kj_iter(kj_get(x->spec, "hostAliases"));
+    it = kj_iter(x->spec[ALIASES]);
     for (size_t i = 0; kj_next(&it, NULL, &v); i++)
         warn_of_ip(x->call, v_str(v, "ip"), "%sspec.hostAliases[%zu].ip", x->at, i);
 }
@@ -403,26 +458,28 @@ void warn_of_pod(struct api_call *call, const char *at, const struct kj_val *pod
 {
     struct subject x = { .call = call,
                          .at = at,
-                         .annotations = kj_get(kj_get(pod, "metadata"), "annotations"),
-                         .spec = kj_get(pod, "spec") };
+                         .annotations = kj_get(kj_get(pod, "metadata"), "annotations") };
 
+    v_pick(kj_get(pod, "spec"), fields, NFIELDS, x.spec);
     warn_of_placement(&x);
-    if (kj_len(x.annotations) > 0)
+    if (x.annotations)
         warn_of_annotations(&x);
-    warn_of_volumes(call, at, kj_get(x.spec, "volumes"));
+    warn_of_volumes(call, at, x.spec[VOLUMES]);
     warn_of_own_fields(&x);
     warn_of_containers(&x);
-    warn_of_ports(&x);
-    if (kj_i64_or(kj_get(x.spec, "terminationGracePeriodSeconds"), 0) < 0)
+    if (x.nports > 0)
+        warn_of_ports(&x);
+    if (kj_i64_or(x.spec[GRACE], 0) < 0)
         api_warn(call,
                  "%sspec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid "
                  "and will be treated as 1",
                  at);
-    if (kj_get(x.spec, "affinity")) {
+    if (x.spec[AFFINITY]) {
         warn_of_pod_affinity(&x, "podAffinity");
         warn_of_pod_affinity(&x, "podAntiAffinity");
     }
-    warn_of_addresses(&x);
+    if (x.spec[DNS] || x.spec[ALIASES])
+        warn_of_addresses(&x);
 }
 
 void warn_of_workload(struct api_call *call, enum res_verb verb, const struct kj_val *obj,

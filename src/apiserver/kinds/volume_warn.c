@@ -118,40 +118,47 @@ static void add_items(struct files *x, const struct kj_val *source, const char *
         add_file(x, v_str(v, "path"), kind, name);
 }
 
-static void add_projected(struct files *x, const struct kj_val *source)
+static void add_certificate(struct files *x, const struct kj_val *certificate)
 {
-    static const struct {
-        const char *key, *kind, *name;
-        bool has_items;
-    } kinds[] = {
-        { "configMap", "ConfigMap", "name", true },
-        { "secret", "Secret", "name", true },
-        { "downwardAPI", "DownwardAPI", NULL, true },
-        { "serviceAccountToken", "ServiceAccountToken", NULL, false },
-        { "clusterTrustBundle", "ClusterTrustBundle", "name", false },
-    };
-
-    static const char *const certificate[][2] = {
+    static const char *const paths[][2] = {
         { "certificateChainPath", "PodCertificate chain" },
         { "keyPath", "PodCertificate key" },
         { "credentialBundlePath", "PodCertificate credential bundle" },
     };
 
-    for (size_t i = 0; i < ARRAY_LEN(certificate); i++)
-        if (*v_str(kj_get(source, "podCertificate"), certificate[i][0]))
-            add_file(x, v_str(kj_get(source, "podCertificate"), certificate[i][0]),
-                     certificate[i][1], NULL);
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        const struct kj_val *v = kj_get(source, kinds[i].key);
-        const char *name = kinds[i].name ? kj_str(kj_get(v, kinds[i].name)) : NULL;
-        if (kj_type(v) != KJ_OBJ)
-            continue;
-        if (kinds[i].has_items)
-            add_items(x, v, kinds[i].kind, kinds[i].name ? str_or(name, "") : NULL);
-        else
-            add_file(x, v_str(v, "path"), kinds[i].kind,
-                     kinds[i].name && !name ? v_str(v, "signerName") : name);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        if (*v_str(certificate, paths[i][0]))
+            add_file(x, v_str(certificate, paths[i][0]), paths[i][1], NULL);
+}
+
+static void add_source(struct files *x, struct str source, const struct kj_val *v)
+{
+    const char *name;
+
+    if (str_eq(source, STR("configMap")))
+        add_items(x, v, "ConfigMap", v_str(v, "name"));
+    else if (str_eq(source, STR("secret")))
+        add_items(x, v, "Secret", v_str(v, "name"));
+    else if (str_eq(source, STR("downwardAPI")))
+        add_items(x, v, "DownwardAPI", NULL);
+    else if (str_eq(source, STR("serviceAccountToken")))
+        add_file(x, v_str(v, "path"), "ServiceAccountToken", NULL);
+    else if (str_eq(source, STR("podCertificate")))
+        add_certificate(x, v);
+    else if (str_eq(source, STR("clusterTrustBundle")))
+        add_file(x, v_str(v, "path"), "ClusterTrustBundle",
+                 (name = kj_str(kj_get(v, "name"))) ? name : v_str(v, "signerName"));
+}
+
+static void add_projected(struct files *x, const struct kj_val *source)
+{
+    struct kj_iter it = kj_iter(source);
+    const struct kj_val *v;
+    struct str key;
+
+    while (kj_next(&it, &key, &v))
+        if (kj_type(v) == KJ_OBJ)
+            add_source(x, key, v);
 }
 
 static void warn_of_projected(struct files *x, const struct kj_val *projected)
@@ -167,6 +174,21 @@ static void warn_of_projected(struct files *x, const struct kj_val *projected)
             add_projected(x, v);
 }
 
+/* volume: what holds the source v, of this kind. name: of what it shows, "" when it has none. */
+static void warn_of_files_of(struct api_call *call, const struct kj_val *volume, const char *kind,
+                             const char *name, const struct kj_val *v)
+{
+    const char *own = v_str(volume, "name");
+    struct files x = { .call = call,
+                       .volume = { own, strlen(own), kind, *name ? v_str(v, name) : NULL } };
+
+    if (streq(kind, "Projected"))
+        warn_of_projected(&x, v);
+    else
+        add_items(&x, v, NULL, NULL);
+    vec_fini(&x.list);
+}
+
 static void warn_of_files(struct api_call *call, const struct kj_val *volume)
 {
     static const struct {
@@ -174,26 +196,16 @@ static void warn_of_files(struct api_call *call, const struct kj_val *volume)
         const char *kind, *name;
     } kinds[] = { { STR("configMap"), "ConfigMap", "name" },
                   { STR("secret"), "Secret", "secretName" },
-                  { STR("downwardAPI"), "DownwardAPI", NULL },
-                  { STR("projected"), "Projected", NULL } };
+                  { STR("downwardAPI"), "DownwardAPI", "" },
+                  { STR("projected"), "Projected", "" } };
     struct kj_iter it = kj_iter(volume);
     const struct kj_val *v;
     struct str key;
 
     while (kj_next(&it, &key, &v))
-        for (size_t i = 0; i < ARRAY_LEN(kinds) && kj_type(v) == KJ_OBJ; i++) {
-            const char *name = v_str(volume, "name");
-            struct files x = { .call = call,
-                               .volume = { name, strlen(name), kinds[i].kind,
-                                           kinds[i].name ? v_str(v, kinds[i].name) : NULL } };
-            if (!str_eq(kinds[i].source, key))
-                continue;
-            if (str_eq(key, STR("projected")))
-                warn_of_projected(&x, v);
-            else
-                add_items(&x, v, NULL, NULL);
-            vec_fini(&x.list);
-        }
+        for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+            if (str_eq(kinds[i].source, key) && kj_type(v) == KJ_OBJ)
+                warn_of_files_of(call, volume, kinds[i].kind, kinds[i].name, v);
 }
 
 void warn_of_volumes(struct api_call *call, const char *at, const struct kj_val *volumes)

@@ -14,6 +14,23 @@ const char *warn_path(struct api_call *call, const char *fmt, va_list ap)
     return arena_strndup(call->arena, strbuf_str(&b), b.len);
 }
 
+void v_pick(const struct kj_val *obj, const struct str *names, size_t n, const struct kj_val **ret)
+{
+    struct kj_iter it = kj_iter(obj);
+    const struct kj_val *v;
+    uint64_t lengths = 0;
+    struct str key;
+
+    for (size_t i = 0; i < n; i++) {
+        lengths |= UINT64_C(1) << names[i].n % 64;
+        ret[i] = NULL;
+    }
+    while (kj_next(&it, &key, &v))
+        for (size_t i = 0; lengths >> key.n % 64 & 1 && i < n; i++)
+            if (str_eq(names[i], key))
+                ret[i] = v;
+}
+
 bool spec_changed(const struct kj_val *obj, const struct kj_val *old)
 {
     return !old || kj_i64_or(kj_path(obj, "metadata.generation"), 0) !=
@@ -100,7 +117,7 @@ const char *fraction_of_byte(const struct kj_val *list, const char *name)
     struct qty q;
 
     /* Suffixes of thousands and of 1024 mean whole numbers, unless a fraction stands before. */
-    if (!s || !strpbrk(s, ".munEe") || qty_parse(s, strlen(s), &q, NULL) < 0)
+    if (!s || !strpbrk(s, FRACTION_SIGNS) || qty_parse(s, strlen(s), &q, NULL) < 0)
         return NULL;
     return qty_fits_i64(q, -3) && qty_milli(q) % 1000 ? s : NULL;
 }
