@@ -181,7 +181,7 @@ static struct address range_first(const struct range *r)
     return a;
 }
 
-bool cidr_parse(const char *s, struct cidr *ret)
+static bool cidr_parse(const char *s, struct cidr *ret)
 {
     struct range r;
 

@@ -198,7 +198,6 @@ struct cidr {
     unsigned char bytes[16];
     int bits, total; /* of the prefix, of the family */
 };
-bool cidr_parse(const char *s, struct cidr *ret);
 bool check_parsed_cidr(struct check *c, const char *path, const char *s, struct cidr *ret);
 
 /* ---- warnings: warn.c, pod_warn.c, volume_warn.c ---------------------------------------------- */
@@ -242,7 +241,6 @@ struct few {
     size_t n;
     struct map rest;
 };
-bool few_has(const struct few *f, const char *name);
 bool few_add(struct few *f, const char *name); /* false: it was there */
 static inline UNUSED void few_fini_p(struct few *f)
 {

@@ -143,7 +143,7 @@ void warn_of_claim_spec(struct api_call *call, const struct kj_val *spec, const 
 /* ---- sets of names --------------------------------------------------------------------------- */
 
 /* Lists are short, and a map would cost more than all the rest. */
-bool few_has(const struct few *f, const char *name)
+static bool few_has(const struct few *f, const char *name)
 {
     for (size_t i = 0; i < f->n; i++)
         if (streq(f->first[i], name))
