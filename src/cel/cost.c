@@ -9,36 +9,56 @@ static uint64_t part(uint64_t size, double factor)
     return whole + ((double)whole < exact);
 }
 
-static uint64_t traverse_json(const struct kj_val *v)
-{
-    uint64_t cost = 0;
-    struct str key;
-    const struct kj_val *item;
+static uint64_t traverse(struct cel_run *r, struct cel_val v);
+static uint64_t traverse_json(struct cel_run *r, const struct kj_val *v, const struct cel_type *t);
 
-    switch (kj_type(v)) {
-    case KJ_STR: return (uint64_t)((double)kj_len(v) * 0.1);
-    case KJ_ARR:
-    case KJ_OBJ:
-        for (struct kj_iter it = kj_iter(v); kj_next(&it, &key, &item);)
-            cost += traverse_json(item) + (key.p ? (uint64_t)((double)key.n * 0.1) : 0);
-        return cost;
-    default: return 1;
-    }
+/* Texts count a tenth of their bytes, rounded down. */
+static uint64_t traverse_text(size_t n)
+{
+    return (uint64_t)((double)n * 0.1);
 }
 
-static uint64_t traverse_inside(struct cel_run *r, struct cel_val v);
-
-/* Going through all of a value; texts count a tenth of their bytes, rounded down. */
-static uint64_t traverse(struct cel_run *r, struct cel_val v)
+static const struct cel_field *field_of(struct cel_run *r, const struct cel_type *t,
+                                        struct str json)
 {
-    switch (v.kind) {
-    case CK_STRING:
-    case CK_BYTES: return (uint64_t)((double)v.n * 0.1);
-    case CK_LIST: /* of a document: told by the caller, see below */
-        return v.list->items ? traverse_inside(r, v) : v.list->n;
-    case CK_MAP: return v.map->entries ? traverse_inside(r, v) : v.map->n;
-    default: return 1;
+    const struct cel_field *f = cel_type_field(t, json);
+
+    if (f && str_eq(f->json, json)) /* most names are written as they are */
+        return f;
+    (void)cel_work(r, t->n_fields / 16);
+    for (size_t i = 0; i < t->n_fields; i++) {
+        if (str_eq(t->fields[i].json, json))
+            return &t->fields[i];
     }
+    return NULL;
+}
+
+static uint64_t traverse_member(struct cel_run *r, struct str key, const struct kj_val *v,
+                                const struct cel_type *of)
+{
+    if (of->kind != CT_OBJECT)
+        return traverse_text(key.n) + traverse_json(r, v, of->kind == CT_MAP ? of->elem : &cel_dyn);
+    const struct cel_field *f = field_of(r, of, key);
+    /* What has no type counts as one, whatever is in it. */
+    return f ? traverse_text(f->name.n) + traverse_json(r, v, f->type) : traverse_text(key.n) + 1;
+}
+
+/* A text of a document may be a time, which counts as one: its type knows. */
+static uint64_t traverse_json(struct cel_run *r, const struct kj_val *v, const struct cel_type *t)
+{
+    const struct kj_val *item;
+    uint64_t cost = 0;
+    struct str key;
+
+    if (kj_type(v) != KJ_ARR && kj_type(v) != KJ_OBJ)
+        return traverse(r, cel_v_json(r->a, v, t));
+    if (!cel_enter(r, (uint32_t)kj_len(v)))
+        return 0;
+    const struct cel_type *elem = t->kind == CT_LIST ? t->elem : &cel_dyn;
+    for (struct kj_iter it = kj_iter(v); kj_next(&it, &key, &item);)
+        cost += key.p ? traverse_member(r, key, item, t) : traverse_json(r, item, elem);
+    cel_leave(r);
+    return cost;
 }
 
 static uint64_t traverse_inside(struct cel_run *r, struct cel_val v)
@@ -56,26 +76,29 @@ static uint64_t traverse_inside(struct cel_run *r, struct cel_val v)
     return cost;
 }
 
-static uint64_t traversal(struct cel_run *r, struct cel_val v)
+/* Going through all of a value. */
+static uint64_t traverse(struct cel_run *r, struct cel_val v)
 {
-    if (v.kind == CK_LIST && !v.list->items)
-        return traverse_json(v.list->json);
-    return traverse(r, v);
+    switch (v.kind) {
+    case CK_STRING:
+    case CK_BYTES: return traverse_text(v.n);
+    case CK_LIST:
+        return v.list->items ? traverse_inside(r, v) : traverse_json(r, v.list->json, v.list->type);
+    case CK_MAP:
+        if (v.map->entries)
+            return traverse_inside(r, v);
+        return v.map->json ? traverse_json(r, v.map->json, v.map->type) : v.map->n;
+    default: return 1;
+    }
 }
 
-static uint64_t self_compare(struct cel_val v)
+static uint64_t self_compare(struct cel_run *r, struct cel_val v)
 {
-    double factor = 2.0;
-
     if (v.kind != CK_LIST)
         return 1;
     uint64_t n = v.list->n;
-    if (n && v.list->items &&
-        (v.list->items[0].kind == CK_STRING || v.list->items[0].kind == CK_BYTES))
-        factor = 2.1;
-    else if (n && !v.list->items && kj_type(kj_at(v.list->json, 0)) == KJ_STR)
-        factor = 2.1;
-    return (uint64_t)((double)(n * n) * factor) + 11;
+    bool of_text = n && cel_is_text(cel_at(r, v.list, 0));
+    return (uint64_t)((double)(n * n) * (of_text ? 2.1 : 2.0)) + 11;
 }
 
 static uint64_t contains_cost(const struct cel_overload *o, const struct cel_val *v, bool cidr)
@@ -123,7 +146,7 @@ uint64_t cel_call_cost(struct cel_run *r, enum cel_cost_rule rule, const struct 
     case CC_EQUAL: return equal_cost(v);
     case CC_LESS: return part(MIN(cel_size(v[0]), cel_size(v[1])), 0.1);
     case CC_ADD_TEXT: return part(cel_size(v[0]) + cel_size(v[1]), 0.1);
-    case CC_TRAVERSE: return traversal(r, v[0]);
+    case CC_TRAVERSE: return traverse(r, v[0]);
     case CC_IP: return v[0].kind == CK_CIDR ? 1 : part(cel_size(v[0]), 0.1);
     case CC_CONTAINS_IP: return contains_cost(r->overload, v, false);
     case CC_CONTAINS_CIDR: return contains_cost(r->overload, v, true);
@@ -138,8 +161,8 @@ uint64_t cel_call_cost(struct cel_run *r, enum cel_cost_rule rule, const struct 
         return list_cost(cel_size(v[0]), 0) +
                (uint64_t)(int64_t)((double)cel_size(v[0]) * (n == 2 ? (double)v[1].i : 1.0));
     case CC_DISTINCT:
-    case CC_SORT: return self_compare(v[0]);
-    case CC_SORT_BY: return self_compare(v[1]);
+    case CC_SORT: return self_compare(r, v[0]);
+    case CC_SORT_BY: return self_compare(r, v[1]);
     case CC_SETS: return 1 + cel_size(v[0]) * cel_size(v[1]);
     case CC_SETS_EQUIVALENT: return 1 + 2 * cel_size(v[0]) * cel_size(v[1]);
     case CC_CHECK: return 350000;

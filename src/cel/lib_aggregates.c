@@ -18,6 +18,14 @@ static int order(struct cel_val x, struct cel_val y)
     return cel_compare(x, y, &c) == 0 ? c : 0;
 }
 
+/* An item without an order: the first decides what the list is, and an error is that error. */
+static struct cel_val unordered(const struct cel_val *items, uint32_t i)
+{
+    if (i == 0)
+        return cel_misfit();
+    return cel_is_err(items[i]) ? items[i] : cel_v_no_overload();
+}
+
 static struct cel_val is_sorted(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
     (void)n;
@@ -25,8 +33,8 @@ static struct cel_val is_sorted(struct cel_run *r, const struct cel_val *v, unsi
         return cel_misfit();
     const struct cel_val *items = cel_list_items(r->a, v[0].list);
     for (uint32_t i = 0; i < v[0].list->n; i++) {
-        if (!has_order(items[i])) /* the first one decides what the list is */
-            return i ? cel_v_no_overload() : cel_misfit();
+        if (!has_order(items[i]))
+            return unordered(items, i);
         if (i && order(items[i - 1], items[i]) > 0)
             return cel_v_bool(false);
     }
@@ -72,6 +80,8 @@ static struct cel_val sum(struct cel_run *r, const struct cel_val *v, unsigned n
         return cel_misfit();
     struct cel_val total = zero(kind);
     for (uint32_t i = 0; i < v[0].list->n && !cel_is_err(total); i++) {
+        if (cel_is_err(items[i]))
+            return items[i];
         total = add->fn(r, (struct cel_val[]){ total, items[i] }, 2);
         if (total.kind == CK_ABSENT)
             return cel_v_no_overload();
@@ -89,8 +99,8 @@ static struct cel_val extreme(struct cel_run *r, const struct cel_val *v, const 
         return cel_v_error(r->a, "%s called on empty list", name);
     struct cel_val best = items[0];
     for (uint32_t i = 0; i < v[0].list->n; i++) {
-        if (!has_order(items[i])) /* the first one decides what the list is */
-            return i ? cel_v_no_overload() : cel_misfit();
+        if (!has_order(items[i]))
+            return unordered(items, i);
         if (order(best, items[i]) == sign)
             best = items[i];
     }

@@ -235,6 +235,13 @@ struct cel_val cel_v_refit(struct arena *a, struct cel_val v, const struct cel_t
     case CT_BOOL: fine = v.kind == CK_BOOL; break;
     case CT_INT: fine = v.kind == CK_INT; break;
     case CT_STRING: fine = v.kind == CK_STRING; break;
+    case CT_BYTES:
+    case CT_TIMESTAMP:
+    case CT_DURATION: /* the schema's text, which is read only now */
+        if (v.kind == CK_STRING)
+            return json_string(a, cel_str(v), t);
+        fine = false;
+        break;
     case CT_DOUBLE:
         if (v.kind == CK_INT)
             return cel_v_double((double)v.i);

@@ -446,10 +446,12 @@ static void test_values_of_schemas_are_strict(void **state)
         "\"integer\"}},\"ratios\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}},\"ports\":{"
         "\"type\":\"array\",\"items\":{\"x-kubernetes-int-or-string\":true}},\"tags\":{\"type\":"
         "\"array\",\"x-kubernetes-list-type\":\"set\",\"items\":{\"type\":\"string\"}},\"labels\":{"
-        "\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}}}";
+        "\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},\"waits\":{\"type\":"
+        "\"array\",\"items\":{\"type\":\"string\",\"format\":\"duration\"}}}}";
     static const char object_text[] = "{\"nums\":[1,2],\"ratios\":[0.5],\"ports\":[2,\"http\"],"
-                                      "\"tags\":[\"a\"],\"labels\":{}}";
+                                      "\"tags\":[\"a\"],\"labels\":{},\"waits\":[\"90s\",\"1h\"]}";
     static const char no_int[] = "invalid data, expected int, got string";
+    static const char no_text[] = "invalid data, expected string, got time.Duration";
     static const struct {
         const char *text;
         const char *why; /* NULL: true */
@@ -467,6 +469,14 @@ static void test_values_of_schemas_are_strict(void **state)
         { "3 in self.nums + self.ports", no_int },
         { "(self.nums + self.ports)[3] == 1", no_int },
         { "sets.equivalent(self.ratios + dyn(self.nums), [0.5, 1.0, 2.0])", NULL },
+        /* What is added is read as text of the document, which a duration is not. */
+        { "(self.waits + [duration('2h')]).isSorted()", no_text },
+        { "(self.waits + self.waits).max() == duration('1h')", no_text },
+        { "(self.waits + self.waits).sum() == duration('1h')", no_text },
+        { "sets.contains(self.waits + dyn(['2m']), [duration('120s')])", NULL },
+        /* Going through durations costs one each, through lists in lists what is in them. */
+        { "self.waits.indexOf(duration('1h')) == 1", NULL, 5 },
+        { "[self.tags].indexOf(['b']) == -1", NULL, 13 },
         { "!has({'a': {'b': 1}}.?x.b)", NULL, 1 },
         { "!has(optional.none().a)", NULL, 2 },
     };
