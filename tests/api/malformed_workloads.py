@@ -66,6 +66,12 @@ refuse_new('replica_set', f'{APPS}/replicasets', deployment('x') | {'kind': 'Rep
      '422 Invalid: Invalid spec.template.metadata.labels, Required spec.template.spec.containers'),
 ])
 
+# Its pods have its name, and so have their host names.
+refuse_new('stateful_set_name', f'{APPS}/statefulsets', deployment('x') | {'kind': 'StatefulSet'}, 'metadata', [
+    ('has_a_dot', {'name': 'a.b'}, '422 Invalid: Invalid metadata.name'),
+    ('is_too_long', {'name': 'a' * 64}, '422 Invalid: Invalid metadata.name'),
+])
+
 refuse_new('stateful_set', f'{APPS}/statefulsets', deployment('x') | {'kind': 'StatefulSet'}, 'spec', [
     ('is_empty', {'selector': None, 'template': None},
      '422 Invalid: Invalid spec.template.metadata.labels, Required spec.selector, '

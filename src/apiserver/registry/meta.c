@@ -100,7 +100,7 @@ const char *path_segment_problem(struct str s)
 
 static const char *check_name(const struct resource *r, struct str name)
 {
-    static const char *const labels[] = { "namespaces", NULL };
+    static const char *const labels[] = { "namespaces", "statefulsets.apps", NULL };
     if (streq(r->group, "rbac.authorization.k8s.io"))
         return path_segment_problem(name);
     if (is_one_of(r, labels))
