@@ -316,6 +316,14 @@ refuse_new('volume', PODS, pod('x', {'volumes': [{'name': 'v'}]}), 'spec.volumes
      '422 Invalid: Invalid spec.volumes[0].downwardAPI.defaultMode'),
     ('projected_secret_without_a_name', {'projected': {'sources': [{'secret': {}}]}},
      '422 Invalid: Required spec.volumes[0].projected.sources[0].secret.name'),
+    ('projected_paths_are_equal', {'projected': {'sources': [
+        {'secret': {'name': 'a', 'items': [{'key': 'k', 'path': 'x'}, {'key': 'l', 'path': 'y'}]}},
+        {'configMap': {'name': 'b', 'items': [{'key': 'k', 'path': 'x'}]}}]}},
+     '422 Invalid: Invalid spec.volumes[0].projected'),
+    ('projected_path_of_a_field_is_taken', {'projected': {'sources': [
+        {'configMap': {'name': 'b', 'items': [{'key': 'k', 'path': 'x'}]}},
+        {'downwardAPI': {'items': [{'path': 'x', 'fieldRef': {'fieldPath': 'metadata.name'}}]}}]}},
+     '422 Invalid: Invalid spec.volumes[0].projected'),
     ('nfs_is_empty', {'nfs': {}},
      '422 Invalid: Invalid spec.volumes[0].nfs.path, Required spec.volumes[0].nfs.path, '
      'Required spec.volumes[0].nfs.server'),

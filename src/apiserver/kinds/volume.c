@@ -108,6 +108,32 @@ static void check_projected_secret(struct check *c, const char *path, const stru
     check_items(c, path, v);
 }
 
+static void check_path_is_free(struct check *c, const char *path, struct map *seen,
+                               const char *file, const char *said)
+{
+    if (*file && !names_add(seen, file))
+        err_invalid(c, path, said, "conflicting duplicate paths");
+}
+
+/* The files of all sources lie in one directory. Tokens are left out, as upstream does. */
+static void check_free_paths(struct check *c, const char *path, const struct kj_val *source,
+                             struct map *seen)
+{
+    static const char *const with_items[] = { "secret", "configMap", "downwardAPI" };
+    const struct kj_val *bundle = kj_get(source, "clusterTrustBundle"), *item;
+
+    for (size_t i = 0; i < ARRAY_LEN(with_items); i++) {
+        const struct kj_val *v = kj_get(source, with_items[i]);
+        struct kj_iter it = kj_iter(kj_get(v, "items"));
+        while (kj_next(&it, NULL, &item)) {
+            const char *file = v_str(item, "path");
+            check_path_is_free(c, path, seen, file,
+                               streq(with_items[i], "downwardAPI") ? file : v_str(v, "name"));
+        }
+    }
+    check_path_is_free(c, path, seen, v_str(bundle, "path"), v_str(bundle, "path"));
+}
+
 /* A source that says nothing projects nothing. */
 static void check_projected(struct check *c, const char *path, const struct kj_val *v)
 {
@@ -118,11 +144,13 @@ static void check_projected(struct check *c, const char *path, const struct kj_v
                   { "configMap", check_config_map },
                   { "downwardAPI", check_downward },
                   { "serviceAccountToken", check_token } };
+    CLEANUP(map_fini) struct map seen = { 0 };
     struct kj_iter it = kj_iter(kj_get(v, "sources"));
     const struct kj_val *source;
 
     for (size_t i = 0; kj_next(&it, NULL, &source); i++) {
         bool any = false;
+        check_free_paths(c, path, source, &seen);
         for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
             const char *p = at(c, "%s.sources[%zu].%s", path, i, kinds[k].name);
             if (!v_has(source, kinds[k].name))
