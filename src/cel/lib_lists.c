@@ -66,6 +66,8 @@ static struct cel_val distinct(struct cel_run *r, const struct cel_val *v, unsig
     (void)n;
     if (v[0].kind != CK_LIST)
         return cel_misfit();
+    if (v[0].list->n == 0)
+        return v[0]; /* with its schema */
     const struct cel_val *items = cel_list_items(r->a, v[0].list);
     struct cel_val *out = cel_alloc(r, v[0].list->n + 1ULL, sizeof *out);
     size_t len = 0;
@@ -144,6 +146,8 @@ static struct cel_val sort_by(struct cel_run *r, struct cel_val list, struct cel
                            "@sortByAssociatedKeys() expected a list of the same size as the "
                            "associated keys list, but got %u and %u elements respectively",
                            n, keys.list->n);
+    if (n == 0)
+        return list; /* with its schema */
     for (uint32_t i = 0; i < n; i++) {
         if (by[i].kind != by[0].kind)
             return cel_v_error(r->a, "list elements must have the same type");

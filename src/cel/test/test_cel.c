@@ -447,9 +447,11 @@ static void test_values_of_schemas_are_strict(void **state)
         "\"type\":\"array\",\"items\":{\"x-kubernetes-int-or-string\":true}},\"tags\":{\"type\":"
         "\"array\",\"x-kubernetes-list-type\":\"set\",\"items\":{\"type\":\"string\"}},\"labels\":{"
         "\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},\"waits\":{\"type\":"
+        "\"array\",\"items\":{\"type\":\"string\",\"format\":\"duration\"}},\"none\":{\"type\":"
         "\"array\",\"items\":{\"type\":\"string\",\"format\":\"duration\"}}}}";
     static const char object_text[] = "{\"nums\":[1,2],\"ratios\":[0.5],\"ports\":[2,\"http\"],"
-                                      "\"tags\":[\"a\"],\"labels\":{},\"waits\":[\"90s\",\"1h\"]}";
+                                      "\"tags\":[\"a\"],\"labels\":{},\"waits\":[\"90s\",\"1h\"],"
+                                      "\"none\":[]}";
     static const char no_int[] = "invalid data, expected int, got string";
     static const char no_text[] = "invalid data, expected string, got time.Duration";
     static const struct {
@@ -471,6 +473,8 @@ static void test_values_of_schemas_are_strict(void **state)
         { "sets.equivalent(self.ratios + dyn(self.nums), [0.5, 1.0, 2.0])", NULL },
         /* What is added is read as text of the document, which a duration is not. */
         { "(self.waits + [duration('2h')]).isSorted()", no_text },
+        { "duration('2h') in self.none.sort() + [duration('2h')]", no_text },
+        { "duration('2h') in self.none.distinct() + [duration('2h')]", no_text },
         { "(self.waits + self.waits).max() == duration('1h')", no_text },
         { "(self.waits + self.waits).sum() == duration('1h')", no_text },
         { "sets.contains(self.waits + dyn(['2m']), [duration('120s')])", NULL },
