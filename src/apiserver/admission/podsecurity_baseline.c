@@ -109,17 +109,15 @@ void podsec_host_probes(const struct podsec_pod *p, struct podsec_violation *v)
     podsec_say(&v->detail, &hosts, "probe or lifecycle host", "probe or lifecycle hosts");
 }
 
+static bool is_host_process(const struct kj_val *of)
+{
+    return kj_bool(kj_get(podsec_context(of, "windowsOptions"), "hostProcess"), false);
+}
+
 void podsec_host_process(const struct podsec_pod *p, struct podsec_violation *v)
 {
-    static const char options[] = "windowsOptions", key[] = "hostProcess";
-    struct podsec_iter it = podsec_containers(p);
-    struct podsec_setters bad = { .pod = false };
-    const struct kj_val *c;
+    struct podsec_setters bad = { is_host_process(p->spec), podsec_those(p, is_host_process) };
 
-    bad.pod = kj_bool(kj_get(podsec_context(p->spec, options), key), false);
-    while ((c = podsec_next(&it)))
-        if (kj_bool(kj_get(podsec_context(c, options), key), false))
-            podsec_add(p, &bad.containers, podsec_name_of(c));
     if (!podsec_any(&bad))
         return;
     v->reason = "hostProcess";
@@ -129,15 +127,15 @@ void podsec_host_process(const struct podsec_pod *p, struct podsec_violation *v)
 
 /* ---- what containers may do ------------------------------------------------------------------ */
 
+static bool is_privileged(const struct kj_val *container)
+{
+    return kj_bool(podsec_context(container, "privileged"), false);
+}
+
 void podsec_privileged(const struct podsec_pod *p, struct podsec_violation *v)
 {
-    struct podsec_iter it = podsec_containers(p);
-    struct podsec_names bad = { 0 };
-    const struct kj_val *c;
+    struct podsec_names bad = podsec_those(p, is_privileged);
 
-    while ((c = podsec_next(&it)))
-        if (kj_bool(podsec_context(c, "privileged"), false))
-            podsec_add(p, &bad, podsec_name_of(c));
     if (bad.n == 0)
         return;
     v->reason = "privileged";

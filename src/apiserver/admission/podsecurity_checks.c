@@ -181,3 +181,15 @@ const struct kj_val *podsec_next(struct podsec_iter *it)
     }
     return c;
 }
+
+struct podsec_names podsec_those(const struct podsec_pod *p, bool (*is)(const struct kj_val *of))
+{
+    struct podsec_iter it = podsec_containers(p);
+    struct podsec_names names = { 0 };
+    const struct kj_val *c;
+
+    while ((c = podsec_next(&it)))
+        if (is(c))
+            podsec_add(p, &names, podsec_name_of(c));
+    return names;
+}

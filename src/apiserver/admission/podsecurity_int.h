@@ -54,6 +54,8 @@ struct podsec_iter {
 };
 struct podsec_iter podsec_containers(const struct podsec_pod *p);
 const struct kj_val *podsec_next(struct podsec_iter *it); /* NULL: that was the last */
+/* The names of those of which this is true. */
+struct podsec_names podsec_those(const struct podsec_pod *p, bool (*is)(const struct kj_val *of));
 
 static inline const char *podsec_name_of(const struct kj_val *v)
 {

@@ -17,15 +17,15 @@ static bool has_own_users(const struct podsec_pod *p)
 
 /* ---- privileges ------------------------------------------------------------------------------ */
 
+static bool may_escalate(const struct kj_val *container)
+{
+    return !podsec_is_false(podsec_context(container, "allowPrivilegeEscalation"));
+}
+
 void podsec_escalation(const struct podsec_pod *p, struct podsec_violation *v)
 {
-    struct podsec_iter it = podsec_containers(p);
-    struct podsec_names bad = { 0 };
-    const struct kj_val *c;
+    struct podsec_names bad = podsec_those(p, may_escalate);
 
-    while ((c = podsec_next(&it)))
-        if (!podsec_is_false(podsec_context(c, "allowPrivilegeEscalation")))
-            podsec_add(p, &bad, podsec_name_of(c));
     if (bad.n == 0)
         return;
     v->reason = "allowPrivilegeEscalation != false";
@@ -214,13 +214,8 @@ static bool is_root(const struct kj_val *of)
 
 void podsec_user(const struct podsec_pod *p, struct podsec_violation *v)
 {
-    struct podsec_setters bad = { .pod = is_root(p->spec) };
-    struct podsec_iter it = podsec_containers(p);
-    const struct kj_val *c;
+    struct podsec_setters bad = { is_root(p->spec), podsec_those(p, is_root) };
 
-    while ((c = podsec_next(&it)))
-        if (is_root(c))
-            podsec_add(p, &bad.containers, podsec_name_of(c));
     if (!podsec_any(&bad))
         return;
     v->reason = "runAsUser=0";
