@@ -77,15 +77,21 @@ static void test_it_waits_for_objects_with_finalizers(void **state)
         api_cancel(w.c);
 }
 
+/* A definition that is being deleted, and the object that it waits for. */
+static void start_held(struct fixture *r)
+{
+    fixture_with_widgets(r);
+    post_held(r, "a");
+    assert_int_equal(fixture_delete(r, CRD, NULL), 200);
+    loop_advance(r->loop, NSEC_PER_SEC);
+}
+
 static void test_nothing_is_created_meanwhile(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    fixture_with_widgets(&r);
-    post_held(&r, "a");
-    assert_int_equal(fixture_delete(&r, CRD, NULL), 200);
-    loop_advance(r.loop, NSEC_PER_SEC);
+    start_held(&r);
     assert_int_equal(fixture_post_widget(&r, "b", "{\"size\":1}"), 403);
     assert_string_equal(fixture_str(&r, "reason"), "Forbidden");
     assert_string_equal(
@@ -140,10 +146,7 @@ static void test_after_a_minute_it_says_what_it_waits_for(void **state)
     struct fixture_watch w = { 0 };
 
     (void)state;
-    fixture_with_widgets(&r);
-    post_held(&r, "a");
-    assert_int_equal(fixture_delete(&r, CRD, NULL), 200);
-    loop_advance(r.loop, NSEC_PER_SEC);
+    start_held(&r);
     fixture_watch(&r, &w, CRDS "?watch=1&fieldSelector=metadata.name=widgets.ex.io");
     loop_advance(r.loop, 60 * NSEC_PER_SEC);
     /* InstanceDeletionCheck, then in progress again */
@@ -250,10 +253,7 @@ static void test_without_its_finalizer_objects_stay(void **state)
     CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    fixture_with_widgets(&r);
-    post_held(&r, "a");
-    assert_int_equal(fixture_delete(&r, CRD, NULL), 200);
-    loop_advance(r.loop, NSEC_PER_SEC);
+    start_held(&r);
     assert_int_equal(patch(&r, CRD, fixture_json(let_go)), 200);
     loop_advance(r.loop, NSEC_PER_SEC);
     assert_int_equal(fixture_get(&r, CRD), 404);
